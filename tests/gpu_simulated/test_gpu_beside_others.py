@@ -31,6 +31,7 @@ RELEASES = {
     "13.5": NEWEST,
 }
 OLDER = {"libtorch_cpu": 14, "libkineto": 39, "libproton": 39}  # how they are refused
+SEEN = ("libtorch_cpu", "libkineto")  # they name CUPTI's functions for the loader
 ORDERS = list(permutations(("lineprof", "libxla", "older")))
 OPEN = "gpu: cupti (CUPTI records its work"
 HELD = "gpu: none (CUPTI takes one tool at a time and is held by"
@@ -362,3 +363,37 @@ def test_a_tool_that_is_refused_is_named_to_the_user(rig: Rig) -> None:
     quiet = rig.kernprof(SAID, **NEWEST)
     assert (quiet.status, quiet.err) == (3, "")
     assert warnings(quiet) == [note]
+
+
+# -- a tool that has ended -----------------------------------------------------------
+
+ENDED = """
+loaded = [Tool(name) for name in {loaded}]
+tool = Tool({tool!r})
+begun = tool.begin()
+f()
+ended = tool.end()
+profile = new_profiler()
+profile(f)()
+profile.dump_stats("program.lprof")
+tell(begun, ended, tool.got, str(gpu_status()).partition(";")[0])
+sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize("sticky", [0, 1])
+@pytest.mark.parametrize("loaded", ["", "libtorch_cpu"])
+@pytest.mark.parametrize("tool", [*OLDER, "libunseen", "libxla"])
+def test_lineprof_records_after_a_tool_that_has_ended(
+    rig: Rig, tool: str, loaded: str, sticky: int
+) -> None:
+    """Even if CUPTI lets nobody change between its two families of functions."""
+    program = TOOLS + ENDED.format(tool=tool, loaded=loaded.split())
+    ran = rig.python(program, FAKE_CUPTI_STICKY=sticky, **NEWEST)
+    begun, ended, got, said = told(ran)
+    assert (begun, ended, got) == (0, 0, only(KERNELS))
+    assert said.startswith(OPEN)
+    assert recorded(ran) == KERNELS
+    only_tool = "as the only tool" in said
+    seen = bool(loaded) or tool in SEEN
+    assert only_tool == (tool != "libxla" if sticky else seen)
