@@ -195,16 +195,20 @@ subscribe(const lp_gpu_options *options, bool *taken, char why[LP_GPU_WHY])
         return false;
     }
     status = enable(options, &call);
+    if (status == LP_CUPTI_NOT_COMPATIBLE && lp_cupti_can_turn(taken)) {
+        api->unsubscribe(lp_cupti.subscriber);
+        if (!lp_cupti_turn(taken, why)) {
+            return false;
+        }
+        status = enable(options, &call);
+    }
     if (status == LP_CUPTI_OK) {
         return true;
     }
     api->unsubscribe(lp_cupti.subscriber);
-    if (lp_cupti.several && status == LP_CUPTI_NOT_COMPATIBLE) {
-        /* Another tool records in the older way. */
-        *taken = true;
-        status = LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-    }
-    return lp_cupti_failed(why, call, status);
+    return lp_cupti_failed(why, call,
+                           *taken ? LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
+                                  : status);
 }
 
 static bool

@@ -157,6 +157,14 @@ void lp_cupti_add_current_context(void);
 bool lp_cupti_subscribe(const lp_gpu_options *options, bool *taken,
                         char why[LP_GPU_WHY]);
 
+/* After CUPTI said NOT_COMPATIBLE: it may refuse one way because of calls in
+ * the other that are long over.  True if lineprof can turn to the other way,
+ * which nobody uses now; `*taken` is set if somebody does. */
+bool lp_cupti_can_turn(bool *taken);
+
+/* Subscribe in the other way, once unsubscribed; false as above. */
+bool lp_cupti_turn(bool *taken, char why[LP_GPU_WHY]);
+
 /* Subscribe by cuptiSubscribe_v2.  `holder` gets the name of the tool that is
  * subscribed, the first one if there are several; "" if CUPTI does not tell.
  */

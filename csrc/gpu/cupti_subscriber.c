@@ -287,6 +287,39 @@ lp_cupti_subscribe(const lp_gpu_options *options, bool *taken,
     return true;
 }
 
+bool
+lp_cupti_can_turn(bool *taken)
+{
+    uint32_t kinds = 0;
+
+    if (!lp_cupti.several) {
+        return knows_several();
+    }
+    *taken = API->get_enabled_kinds(NULL, NULL, NULL, &kinds) != LP_CUPTI_OK ||
+             kinds != 0;
+    return !*taken;
+}
+
+bool
+lp_cupti_turn(bool *taken, char why[LP_GPU_WHY])
+{
+    int status;
+
+    if (!lp_cupti.several) {
+        lp_cupti.alone[0] = '\0';
+        return subscribe_beside_others(false, taken, why);
+    }
+    lp_cupti.several = false;
+    lp_cupti.beside[0] = '\0';
+    status = subscribe_alone();
+    if (status != LP_CUPTI_OK) {
+        return fail(status, taken, why);
+    }
+    snprintf(lp_cupti.alone, sizeof(lp_cupti.alone),
+             "another tool used CUPTI in this way");
+    return true;
+}
+
 void
 lp_cupti_describe_subscription(char text[LP_GPU_WHY])
 {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from itertools import permutations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -31,6 +32,7 @@ RELEASES = {
     "13.5": NEWEST,
 }
 OLDER = {"libtorch_cpu": 14, "libkineto": 39, "libproton": 39}  # how they are refused
+SEEN = ("libtorch_cpu", "libkineto")  # they name CUPTI's functions for the loader
 ORDERS = list(permutations(("lineprof", "libxla", "older")))
 OPEN = "gpu: cupti (CUPTI records its work"
 HELD = "gpu: none (CUPTI takes one tool at a time and is held by"
@@ -362,3 +364,101 @@ def test_a_tool_that_is_refused_is_named_to_the_user(rig: Rig) -> None:
     quiet = rig.kernprof(SAID, **NEWEST)
     assert (quiet.status, quiet.err) == (3, "")
     assert warnings(quiet) == [note]
+
+
+# -- a tool that has ended -----------------------------------------------------------
+
+ENDED = """
+loaded = [Tool(name) for name in {loaded}]
+tool = Tool({tool!r})
+begun = tool.begin()
+f()
+ended = tool.end()
+profile = new_profiler()
+profile(f)()
+profile.dump_stats("program.lprof")
+tell(begun, ended, tool.got, str(gpu_status()).partition(";")[0])
+sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize("sticky", [0, 1])
+@pytest.mark.parametrize("loaded", ["", "libtorch_cpu"])
+@pytest.mark.parametrize("tool", [*OLDER, "libunseen", "libxla"])
+def test_lineprof_records_after_a_tool_that_has_ended(
+    rig: Rig, tool: str, loaded: str, sticky: int
+) -> None:
+    """Even if CUPTI lets nobody change between its two families of functions."""
+    program = TOOLS + ENDED.format(tool=tool, loaded=loaded.split())
+    ran = rig.python(program, FAKE_CUPTI_STICKY=sticky, **NEWEST)
+    begun, ended, got, said = told(ran)
+    assert (begun, ended, got) == (0, 0, only(KERNELS))
+    assert said.startswith(OPEN)
+    assert recorded(ran) == KERNELS
+    only_tool = "as the only tool" in said
+    seen = bool(loaded) or tool in SEEN
+    assert only_tool == (tool != "libxla" if sticky else seen)
+
+
+# -- the table of docs/gpu.md -------------------------------------------------------
+
+DOC = Path(__file__).parents[2] / "docs" / "gpu.md"
+DOUBLES = {  # of the rows' tools, before 13.3 and from then on
+    "PyTorch's profiler before 2.15": ("libkineto", "libkineto"),
+    "PyTorch's profiler from 2.15 on": ("libtorch_cpu", "libtorch_cpu"),
+    "JAX and others with the newer functions": ("libproton", "libxla"),
+    "JAX and others without, Triton's Proton": ("libproton", "libproton"),
+    "Nsight Systems": ("libkineto", "libxla"),
+}
+OLD = {**NEWEST, "cupti": "fake_cupti_13_2", "FAKE_CUPTI_VERSION": 130202}
+PAIR = """
+from types import SimpleNamespace as Space
+from lineprof import _core
+tool = Tool({tool!r}).called("it", several={several})
+if {first}:
+    tool.begin()
+    if {tool!r} == "libtorch_cpu":  # which says whether it is active
+        kind = Space(_profiler_enabled=lambda: True, _profiler_type=lambda: "KINETO")
+        sys.modules["torch"] = Space(_C=Space(_autograd=kind))
+profile = new_profiler()
+profile(f)()
+_core.gpu_flush()  # no buffer of lineprof's is in flight
+if not {first}:
+    tool.begin()
+before = tool.got.kernels
+
+@profile
+def g():
+    gpu.fk_launch(b"last", 0, 10)
+    gpu.fk_sync(0, 0, -1)
+g()
+tool.deliver()
+profile.dump_stats("program.lprof")
+tell(tool.got.kernels > before)
+sys.exit(3)
+"""
+
+
+def who_records(rig: Rig, tool: str, *, first: bool, new: bool, several: bool) -> str:
+    """Return who records the last kernel, in the words of the table."""
+    program = PAIR.format(tool=tool, several=several, first=first)
+    knobs = {**(NEWEST if new else OLD), "FAKE_CUPTI_REQUEST": ""}
+    ran = rig.python(TOOLS + program, **knobs)
+    [it] = told(ran)
+    ours = any(event.name == "last" for event in events(ran.stats()))
+    return {(1, 0): "it", (0, 1): "lineprof", (1, 1): "both"}.get((it, ours), "none")
+
+
+@pytest.mark.parametrize("row", DOUBLES)
+def test_the_table_of_who_can_meet_whom_is_true(rig: Rig, row: str) -> None:
+    [line] = [one for one in DOC.read_text("utf-8").split("\n") if f"| {row} |" in one]
+    cells = [cell.strip().replace(",", " ") for cell in line.split("|")[2:-1]]
+    if "the same" in cells:
+        cells[2:] = cells[:2]
+    for at, cell in enumerate(cells):
+        if not cell:
+            continue
+        new, first = at >= 2, at % 2 == 0
+        several = row != "Nsight Systems"
+        who = who_records(rig, DOUBLES[row][new], first=first, new=new, several=several)
+        assert who == cell.split()[0], (row, at)
