@@ -50,6 +50,10 @@ lp_cupti_enable_kinds(const lp_gpu_options *options, char why[LP_GPU_WHY])
                       (kinds[i].option != OPTION(calls) || lp_cupti.calls);
 
         status_of[i] = wanted ? api->enable(kinds[i].number) : LP_CUPTI_OK;
+        if (kinds[i].option == OPTION(memory)) {
+            lp_cupti.host.activity->memory.recorded =
+                wanted && status_of[i] == LP_CUPTI_OK;
+        }
         if (status_of[i] != LP_CUPTI_OK && kinds[i].option == ALWAYS) {
             lp_cupti_failed(why, "cuptiActivityEnable", status_of[i]);
             while (i-- > 0) { /* (these come first, so all are enabled) */

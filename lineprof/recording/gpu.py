@@ -286,7 +286,8 @@ class GpuWork:
         from lineprof.snapshot.gpu import baseline_of  # noqa: PLC0415  # with a GPU
 
         self._core.gpu_flush()
-        self._baseline = baseline_of(self._core.gpu_snapshot())
+        start = self._core.gpu_memory_start()
+        self._baseline = baseline_of(self._core.gpu_snapshot(), start)
 
     @property
     def is_possible(self) -> bool:

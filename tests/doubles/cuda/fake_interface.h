@@ -98,6 +98,7 @@ typedef struct fk_work {
     uint64_t node;     /* id of the node that ran; 0: none */
     uint64_t original; /* id of the node that was captured */
     uint64_t address;
+    uint64_t pool; /* address of a pool of memory, 0: none */
 } fk_work;
 
 /* Functions of the tool, called on the thread that makes the CUDA call. */

@@ -1,0 +1,318 @@
+"""Memory of devices by line: what is live, and was at the peak of its pool."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lineprof import LineStats
+from lineprof.model.gpu_memory import memory_pools
+from lineprof.report import VIEWS
+from lineprof.report.options import Options, parse_gpu_columns
+from lineprof.source import Sources
+from lineprof.storage.schema_gpu import GPU_MEMORY_TABLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gpu_rig import Ran, Rig
+
+    from lineprof.model.profile import Profile
+
+pytestmark = pytest.mark.usefixtures("hook")
+
+FLAG = "--gpu-memory"
+
+
+def pools(profile: Profile) -> dict[tuple[int, str], tuple[int, int, int]]:
+    """Return the live bytes and the peak of each pool, and its moment (ns)."""
+    return {
+        (one.device, one.pool): (
+            one.live_bytes,
+            one.peak_bytes,
+            sum(peak.peak_ns for peak in one.peaks),
+        )
+        for one in memory_pools(profile.gpu.memory)
+    }
+
+
+def text(profile: Profile, columns: str = "alloc,free,live,peak") -> str:
+    """Return the tables with columns of memory, and the lines below them."""
+    options = Options(gpu_columns=parse_gpu_columns(columns))
+    return "\n".join(VIEWS["text"].render(profile, Sources(profile.sources), options))
+
+
+def as_json(profile: Profile) -> dict[str, Any]:
+    """Return the profile as JSON."""
+    lines = VIEWS["json"].render(profile, Sources(profile.sources), Options())
+    found: dict[str, Any] = json.loads("\n".join(lines))
+    return found
+
+
+# 100 more at each step up to 600, of which the first has 1/6; one of 50 is freed in
+# between, and does not count at the peak.
+STAIRCASE = """
+@profile
+def climb():
+    blocks = []
+    for step in range(5):
+        blocks.append(gpu.fk_malloc(100))  #> alloc=500 peak=500
+        tick(10)
+        gpu.fk_free(gpu.fk_malloc(50))  #> alloc=250 free=250
+        tick(10)
+    top = gpu.fk_malloc(100)  #> alloc=100 peak=100 live=100
+    tick(10)
+    for block in blocks:
+        gpu.fk_free(block)  #> free=500
+        tick(10)
+    return gpu.fk_malloc(30)  #> alloc=30 live=30
+
+climb()
+"""
+
+
+@pytest.mark.smoke
+def test_each_line_has_its_part_of_the_peak(rig: Rig) -> None:
+    """The peak is the first moment at which most bytes are live."""
+    stats = rig.check(STAIRCASE, FLAG)
+    assert pools(stats) == {(0, "device"): (130, 600, 100)}
+    [run] = stats.gpu.memory.runs
+    assert run.side_bytes > 0
+    assert run._replace(side_bytes=0) == type(run)(process=0)
+
+
+def test_records_count_by_their_times_not_by_their_arrival(rig: Rig) -> None:
+    """Buffers of several threads come in any order."""
+    stats = rig.check(STAIRCASE, FLAG, FAKE_CUPTI_REVERSE=1)
+    assert pools(stats) == {(0, "device"): (130, 600, 100)}
+
+
+CALLEE = """
+@profile
+def take(size):
+    return gpu.fk_malloc(size)  #> alloc=300 peak=300 live=100
+
+@profile
+def release(block):
+    gpu.fk_free(block)  #> free=200
+
+@profile
+def outer():
+    first = take(100)  #> alloc=100 peak=100 live=100
+    second = take(200)  #> alloc=200 peak=200
+    tick(10)
+    release(second)  #> free=200
+
+outer()
+"""
+
+
+def test_a_block_stays_the_line_that_allocated_it(rig: Rig) -> None:
+    """Another line frees it: Free MB is that line's, Live MB the first one's."""
+    rig.check(CALLEE, FLAG)
+
+
+THREADS = """
+import threading
+
+@profile
+def take():
+    return [gpu.fk_malloc(100), gpu.fk_malloc(200)]  #> alloc=300 peak=300 live=100
+
+def release(block):
+    gpu.fk_free(block)
+
+blocks = take()
+tick(10)
+thread = threading.Thread(target=release, args=(blocks[1],))
+thread.start()
+thread.join()
+"""
+
+
+def test_a_thread_without_lines_frees_a_block_of_a_line(rig: Rig) -> None:
+    """What it freed is unattributed; the live bytes of the line go down."""
+    rig.check(THREADS, FLAG, nowhere="free=200")
+
+
+ADDRESSES = """
+@profile
+def f():
+    first = gpu.fk_malloc_at(0x1000, 100, 3, 0)  #> alloc=100 peak=100
+    tick(10)
+    gpu.fk_free(0x1000)  #> free=100
+    tick(10)
+    again = gpu.fk_malloc_at(0x1000, 60, 3, 0)  #> alloc=60 live=60
+    tick(10)
+
+f()
+"""
+
+
+@pytest.mark.parametrize("knobs", [{}, {"FAKE_CUPTI_REVERSE": 1}])
+def test_an_address_is_that_of_several_blocks(rig: Rig, knobs: dict[str, int]) -> None:
+    """A free releases the block that was at its address at that time."""
+    rig.check(ADDRESSES, FLAG, **knobs)
+
+
+POOLS = """
+@profile
+def f():
+    own = gpu.fk_malloc(100)  #> alloc=100 peak=100 live=100
+    tick(10)
+    pinned = gpu.fk_malloc_at(0, 200, 2, 0)  #> alloc=200 peak=200 live=200
+    managed = gpu.fk_malloc_at(0, 300, 5, 0)  #> alloc=300 peak=300
+    tick(10)
+    gpu.fk_free(managed)  #> free=300
+    pooled = gpu.fk_malloc_at(0, 400, 3, 77)  #> alloc=400 peak=400 live=400
+    tick(10)
+    gpu.fk_set_device(1)
+    other = gpu.fk_malloc(500)  #> alloc=500 peak=500 live=500
+
+f()
+"""
+
+
+def test_each_pool_of_each_device_has_its_own_peak(rig: Rig) -> None:
+    """A line has the sum of its parts, the report a line for each pool."""
+    stats = rig.check(POOLS, FLAG)
+    assert pools(stats) == {
+        (0, "device"): (100, 100, 0),
+        (0, "pinned"): (200, 200, 10),
+        (0, "managed"): (0, 300, 10),
+        (0, "pool"): (400, 400, 20),
+        (1, "device"): (500, 500, 30),
+    }
+    shown = [line for line in text(stats).splitlines() if line.startswith("GPU 0 ")]
+    line = next(n for n, row in enumerate(stats_lines(stats), 1) if "0, 400" in row)
+    assert (
+        f"GPU 0 memory of the driver's pools: peak 400B at 2e-08 s: 100 % by"
+        f" program.py:{line}" in shown
+    )
+    assert len(shown) == 4
+
+
+def stats_lines(stats: Profile) -> list[str]:
+    """Return the lines of the program."""
+    [source] = [one.text for one in stats.sources.values() if one.text]
+    return source.splitlines()
+
+
+BEFORE = """
+from lineprof import LineProfiler
+
+old = gpu.fk_malloc(1000)
+tick(10)
+profile = LineProfiler()
+
+@profile
+def f():
+    gpu.fk_free(old)
+    tick(10)
+    new = gpu.fk_malloc(64)
+
+f()
+profile.dump_stats("program.lprof")
+"""
+
+
+def test_a_free_of_a_block_from_before_lowers_nothing(rig: Rig) -> None:
+    """It is counted, and a line below the tables says so."""
+    first = "LineProfiler as First; First()"
+    program = f"\nfrom lineprof import {first}\n{BEFORE}"
+    ran = rig.python(program, LINEPROF_GPU_MEMORY=1).ok()
+    stats = ran.stats()
+    assert pools(stats) == {(0, "device"): (64, 64, 10)}
+    [run] = stats.gpu.memory.runs
+    assert (run.unknown_frees, run.unknown_bytes) == (1, 1000)
+    assert "1 block from before recording began (1.0000KB)" in text(stats)
+
+
+SEVERAL = """
+from lineprof import LineProfiler
+
+first = LineProfiler()
+
+@first
+def f():
+    return gpu.fk_malloc(100)
+
+f()
+tick(10)
+second = LineProfiler()
+second(f)()
+first.dump_stats("first.lprof")
+second.dump_stats("second.lprof")
+"""
+
+
+def test_each_profiler_has_the_peak_since_it_began(rig: Rig) -> None:
+    """Blocks of before are in no number of the later one."""
+    ran = rig.python(SEVERAL, LINEPROF_GPU_MEMORY=1).ok()
+    first, second = ran.stats("first"), ran.stats("second")
+    assert pools(second) == {(0, "device"): (100, 100, 0)}
+    assert pools(first) == {(0, "device"): (200, 200, 10)}
+
+
+def test_json_has_the_peaks_with_their_lines(rig: Rig) -> None:
+    """The parts of all lines add up to the peak."""
+    stats = rig.check(STAIRCASE, FLAG)
+    [pool] = as_json(stats)["gpu"]["memory"]["pools"]
+    assert pool["peaks"] == [{"process": 0, "peak_bytes": 600, "peak_ns": 100}]
+    assert [one["peak_bytes"] for one in pool["lines"]] == [500, 100]
+    assert (pool["device"], pool["pool"], pool["in_lines"]) == (0, "device", True)
+    assert pool["live_bytes"] == 130
+
+
+NO_MEMORY = "cuptiActivityEnable/49"
+
+
+def refused(ran: Ran) -> LineStats:
+    """Return the profile of a run whose flag was refused."""
+    assert ran.status == 0
+    [warning] = ran.stats().warnings
+    assert "allocations of the device (--gpu-memory) are not recorded" in warning
+    return ran.stats()
+
+
+def test_a_refused_kind_leaves_the_columns_out(rig: Rig) -> None:
+    """They are unknown, not 0."""
+    stats = refused(rig.kernprof(STAIRCASE, FLAG, FAKE_CUPTI_FAIL=NO_MEMORY))
+    assert not stats.gpu.memory.is_known
+    assert "memory" not in as_json(stats).get("gpu", {})
+
+
+def test_old_profiles_have_no_such_columns(rig: Rig) -> None:
+    """Files of earlier versions lack the tables."""
+    stats = rig.check(STAIRCASE, FLAG)
+    assert "Live MB" in text(stats)
+    old = rig.folder / "program.lprof"
+    with sqlite3.connect(old) as db:
+        for table in GPU_MEMORY_TABLES:
+            db.execute(f"DROP TABLE {table.name}")
+    db.close()
+    stats = LineStats.from_files(old)
+    shown = text(stats)
+    assert "Alloc MB" in shown
+    assert "Live MB" not in shown
+    assert "Peak MB" not in shown
+    assert "gpu_live_bytes" not in json.dumps(as_json(stats))
+
+
+def test_merged_processes_have_the_sum_of_their_peaks(rig: Rig, tmp_path: Path) -> None:
+    """The devices stay apart, the numbers of a line are added up."""
+    rig.check(STAIRCASE, FLAG)
+    file = (rig.folder / "program.lprof").rename(tmp_path / "first.lprof")
+    rig.check(STAIRCASE, FLAG)
+    stats = LineStats.from_files(file, rig.folder / "program.lprof")
+    known = (130, 600, 100)
+    assert pools(stats) == {(0, "device"): known, (1, "device"): known}
+    merged = tmp_path / "merged.lprof"
+    stats.to_file(merged)
+    assert pools(LineStats.from_files(merged)) == pools(stats)
+    [row] = [one for one in as_json(stats)["functions"] if one["name"] == "climb"]
+    peaks = {one["line"]: one.get("gpu_peak_bytes", 0) for one in row["lines"]}
+    assert sum(peaks.values()) == 1200
