@@ -102,7 +102,7 @@ class GpuMemoryRun(NamedTuple):
     unknown_bytes: int = 0
     late: int = 0  # records that came too late for their order: peaks may be inexact
     lost: int = 0  # blocks that there was no room to keep track of
-    torch_lost: int = 0  # events that PyTorch's history had no room for
+    torch_full: bool = False  # PyTorch's history: its first events are overwritten
     is_cut: bool = False  # many profilers began later: live and peak are unknown
 
 
@@ -113,8 +113,8 @@ GPU_MEMORY_RUNS = Relation(
     (
         refers(PROCESS),
         *naturals("side_bytes", "unknown_frees", "unknown_bytes"),
-        *naturals("late", "lost", "torch_lost"),
-        *others(bool, "is_cut"),
+        *naturals("late", "lost"),
+        *others(bool, "torch_full", "is_cut"),
     ),
 )
 

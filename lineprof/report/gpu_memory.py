@@ -94,11 +94,10 @@ def notes(gpu: Gpu) -> Iterator[str]:
             f"GPU memory: {counted(lost, 'block')} had no room in the table of live"
             " blocks: live and peak memory lack them"
         )
-    lost = sum(run.torch_lost for run in runs)
-    if lost:
+    if any(run.torch_full for run in runs):
         yield (
-            f"GPU memory: PyTorch's history had no room for {counted(lost, 'event')}:"
-            " the numbers lack the first ones"
+            "GPU memory: PyTorch's history was full, and lost its first events: the"
+            " numbers lack them"
         )
     if any(run.is_cut for run in runs):
         yield (

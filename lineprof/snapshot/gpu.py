@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from lineprof._core import GpuSnapshot, _GpuMemory
     from lineprof.model.records import Key
+    from lineprof.snapshot.torch_memory import TorchBlocks
 
     class ToNs(Protocol):
         """Conversion of the core's ticks to ns."""
@@ -146,9 +147,10 @@ class Taken(NamedTuple):
     run: GpuRun
     raw: GpuSnapshot | None = None
     baseline: Baseline | None = None
+    torch: TorchBlocks | None = None
 
 
-def baseline_of(raw: GpuSnapshot | None, memory_start: int) -> Baseline | None:
+def baseline_of(raw: GpuSnapshot | None, memory_start: int = 0) -> Baseline | None:
     """Return the counts to subtract later, for a profiler that begins now.
 
     `memory_start` is the number of its start in the memory of devices.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from report_page import Page
 
 from lineprof import LineStats
 from lineprof.model.gpu_memory import memory_pools
@@ -267,6 +269,21 @@ def test_json_has_the_peaks_with_their_lines(rig: Rig) -> None:
     assert pool["live_bytes"] == 130
 
 
+def test_the_page_has_the_columns_and_the_peak(rig: Rig) -> None:
+    """The columns can be chosen, the peak is a sentence of the summary."""
+    stats = rig.check(STAIRCASE, FLAG)
+    page = Page(
+        "\n".join(VIEWS["html"].render(stats, Sources(stats.sources), Options()))
+    )
+    found = {row["line"]: row for row in page.rows("lines")}
+    first = next(n for n, row in enumerate(stats_lines(stats), 1) if "append" in row)
+    names = ("allocBytes", "freeBytes", "gpuLive", "gpuPeak")
+    assert [found[first][name] for name in names] == [500, 0, 0, 500]
+    assert page.data["gpu"]["memory"] == [
+        f"GPU 0 memory: peak 600B at 1e-07 s: 83 % by program.py:{first}"
+    ]
+
+
 NO_MEMORY = "cuptiActivityEnable/49"
 
 
@@ -316,3 +333,148 @@ def test_merged_processes_have_the_sum_of_their_peaks(rig: Rig, tmp_path: Path) 
     [row] = [one for one in as_json(stats)["functions"] if one["name"] == "climb"]
     peaks = {one["line"]: one.get("gpu_peak_bytes", 0) for one in row["lines"]}
     assert sum(peaks.values()) == 1200
+
+
+# -- PyTorch's allocator -----------------------------------------------------------
+
+# PyTorch's modules as far as lineprof uses them, with the structure of
+# torch.cuda.memory._snapshot of version 2.9.
+TORCH = {
+    "torch/__init__.py": """
+from torch import _C, cuda
+""",
+    "torch/_C.py": """
+enabled = False
+
+def _cuda_isHistoryEnabled():
+    return enabled
+""",
+    "torch/cuda/__init__.py": """
+_queued, ready = [], False
+
+def _lazy_call(function):
+    function() if ready else _queued.append(function)
+
+def init():
+    global ready
+    ready = True
+    for function in _queued:
+        function()
+
+def get_device_name(number):
+    return f"Device {number}"
+
+from torch.cuda import memory
+""",
+    "torch/cuda/memory.py": """
+import sys, time
+from torch import _C
+
+traces, most = [[], []], 0
+
+def _record_memory_history(enabled="all", context="all", stacks="all",
+                           max_entries=sys.maxsize):
+    global most
+    _C.enabled, most = bool(enabled), max_entries
+    with open("calls.txt", "a") as file:
+        print(enabled, context, stacks, max_entries, file=file)
+
+def _snapshot(device=None):
+    return {"segments": [], "device_traces": traces}
+
+def act(action, addr, size, device=0):
+    frame, frames = sys._getframe(1), []
+    while frame:
+        code = frame.f_code
+        frames.append({"filename": code.co_filename, "line": frame.f_lineno,
+                       "name": code.co_name})
+        frame = frame.f_back
+    if _C.enabled:
+        traces[device].append({"action": action, "addr": addr, "size": size,
+                               "stream": 0, "frames": frames,
+                               "time_us": time.time_ns() // 1000})
+        del traces[device][:-most]
+""",
+}
+STEPS = """
+import torch
+from torch.cuda.memory import act
+
+@profile
+def layer(at, size):
+    act("alloc", at, size)  #> alloc=1500 peak=1500 live=500
+
+@profile
+def train():
+    layer(1, 500)  #> alloc=500 peak=500 live=500
+    layer(2, 1000)  #> alloc=1000 peak=1000
+    act("free_requested", 2, 1000)  #> free=1000
+    act("free_completed", 2, 1000)
+    act("segment_alloc", 99, 5000)
+    gpu.fk_malloc(4000)
+    act("alloc", 2, 200)  #> alloc=200 live=200
+
+act("alloc", 7, 64)
+torch.cuda.init()
+train()
+"""
+
+
+def write_torch(rig: Rig) -> None:
+    """Write the modules beside the program."""
+    for name, module in TORCH.items():
+        file = rig.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(module, encoding="utf-8")
+
+
+def test_lines_have_the_blocks_of_pytorchs_allocator(rig: Rig) -> None:
+    """The driver's memory, which has the same bytes, is in a line of its own."""
+    write_torch(rig)
+    stats = rig.check(STEPS, FLAG, "torch", fresh=True)
+    found = {key: value[:2] for key, value in pools(stats).items()}
+    assert found == {(0, "torch"): (700, 1500), (0, "device"): (4000, 4000)}
+    shown = text(stats)
+    assert "GPU 0 memory of PyTorch: peak 1.5000KB at " in shown
+    assert "GPU 0 memory from the driver (not in the columns): peak 4.0000KB" in shown
+    flags = [one["in_lines"] for one in as_json(stats)["gpu"]["memory"]["pools"]]
+    assert flags == [False, True]
+
+
+def calls(rig: Rig) -> list[str]:
+    """Return the arguments with which the history was switched, in order."""
+    return (rig.folder / "calls.txt").read_text(encoding="utf-8").splitlines()
+
+
+def test_pytorchs_history_is_off_again_at_the_end(rig: Rig) -> None:
+    """It begins when PyTorch initialises CUDA, and not before."""
+    write_torch(rig)
+    rig.check(STEPS, FLAG, "torch", fresh=True)
+    assert calls(rig) == ["all all python 200000", f"None all all {sys.maxsize}"]
+
+
+def test_a_history_of_the_programs_own_is_left_alone(rig: Rig) -> None:
+    """Its blocks are not used, and a warning says so."""
+    write_torch(rig)
+    own = "torch.cuda.memory._record_memory_history(max_entries=5)\ntorch.cuda.init()"
+    program = STEPS.replace("torch.cuda.init()", own)
+    stats = rig.kernprof(program, FLAG, "torch", fresh=True).stats()
+    assert calls(rig) == ["all all all 5"]
+    [warning] = stats.warnings
+    assert "PyTorch's memory history is on already" in warning
+    assert {pool for _, pool in pools(stats)} == {"device"}
+
+
+def test_a_full_history_has_a_note(rig: Rig) -> None:
+    """PyTorch overwrites its first events."""
+    write_torch(rig)
+    program = "import lineprof.recording.torch_memory as t\nt._EVENTS = 3\n" + STEPS
+    ran = rig.kernprof(program, FLAG, "torch", fresh=True)
+    stats = ran.stats()
+    assert "PyTorch's history was full" in text(stats)
+
+
+def test_without_pytorch_the_flag_is_as_without_torch(rig: Rig) -> None:
+    """PyTorch is not imported for it."""
+    stats = rig.check(STAIRCASE, "--gpu-memory=torch", fresh=True)
+    assert pools(stats) == {(0, "device"): (130, 600, 100)}
