@@ -29,6 +29,7 @@ class TorchHistory:
         """Wait until the program's PyTorch initialises CUDA."""
         self.problem = ""  # a sentence: why it is not there, or not whole
         self._is_on = False
+        self._traces: Any = None  # as PyTorch had them last
         self._pid = os.getpid()  # a forked child has another, and no devices
         self._hook = ImportHook(self._imported)
         self._hook.expect(_CUDA)
@@ -70,24 +71,29 @@ class TorchHistory:
 
     def take(self, start_ns: int) -> TorchBlocks | None:
         """Return the history since `start_ns` (Unix time); None if there is none."""
-        if not self._is_on or os.getpid() != self._pid:
+        if os.getpid() != self._pid or not (self._is_on or self._traces):
             return None
         from lineprof.snapshot.torch_memory import TorchBlocks  # noqa: PLC0415  # with PyTorch
 
         try:
-            traces = self._module()._snapshot()["device_traces"]  # noqa: SLF001
-            if not self._is_recorded():
-                self.problem = (
-                    "PyTorch's memory history was switched off by the program: GPU"
-                    " memory ends there"
-                )
-            names = [self._name(device) for device in range(len(traces))]
+            if self._is_on:
+                self._read()
+            traces = self._traces
+            names = [self._name(n) if events else "" for n, events in enumerate(traces)]
         except Exception as error:  # noqa: BLE001  # whatever PyTorch raises
             self._fail(error)
             return None
         return TorchBlocks(
             traces=traces, names=names, start_ns=start_ns, max_events=_EVENTS
         )
+
+    def _read(self) -> None:
+        self._traces = self._module()._snapshot()["device_traces"]  # noqa: SLF001
+        if not self._is_recorded():
+            self.problem = (
+                "PyTorch's memory history was switched off by the program: GPU memory"
+                " ends there"
+            )
 
     @staticmethod
     def _name(device: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.errors import printable
 from lineprof.model.gpu import NO_DEVICE, NO_PATH
@@ -13,7 +13,7 @@ from lineprof.report.gpu_format import size_text
 from lineprof.report.text_grid import counted, percent_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lineprof.model.gpu import Gpu
     from lineprof.model.gpu_memory import GpuMemoryPool
@@ -55,8 +55,7 @@ def footer(profile: Profile) -> Iterator[str]:
 
 def _sentence(gpu: Gpu, pool: GpuMemoryPool) -> str:
     """Return the peak of a pool, and the line that had most of it."""
-    place = "" if pool.device == NO_DEVICE else f" {gpu.devices[pool.device].device}"
-    name = _NAMES.get(pool.pool, f"{pool.pool} memory")
+    name = _title(_number(gpu, pool), pool.pool)
     is_torch = pool.device in gpu.memory.torch_devices
     if is_torch and pool.pool != TORCH:
         name += " from the driver (not in the columns)"
@@ -69,7 +68,57 @@ def _sentence(gpu: Gpu, pool: GpuMemoryPool) -> str:
         (file, _, _), number = line
         where = printable(f"{os.path.basename(file)}:{number}")
     share = f"{percent_of(size, pool.peak_bytes):.0f} %"
-    return f"GPU{place} {printable(name)}: {peak}: {share} by {where}"
+    return f"{name}: {peak}: {share} by {where}"
+
+
+class ChangedPeak(NamedTuple):
+    """The peaks of a pool before and after: means of several runs, in bytes."""
+
+    device: int  # CUDA's number; NO_DEVICE if it is unknown
+    pool: str
+    before: float
+    after: float
+
+
+def changed_peaks(
+    before: Sequence[Profile], after: Sequence[Profile]
+) -> list[ChangedPeak]:
+    """Return the peaks of all pools; [] unless every run knows its memory."""
+    sides = [[one.gpu for one in side] for side in (before, after)]
+    if not all(gpu.memory.is_known for side in sides for gpu in side):
+        return []
+    means: list[dict[tuple[int, str], float]] = [{}, {}]
+    for found, side in zip(means, sides):
+        for gpu in side:
+            for pool in memory_pools(gpu.memory):
+                key = (_number(gpu, pool), pool.pool)
+                found[key] = found.get(key, 0) + pool.peak_bytes / len(side)
+    return [
+        ChangedPeak(
+            device=key[0],
+            pool=key[1],
+            before=means[0].get(key, 0),
+            after=means[1].get(key, 0),
+        )
+        for key in sorted({*means[0], *means[1]})
+    ]
+
+
+def change_text(peak: ChangedPeak) -> str:
+    """Return a changed peak as a sentence."""
+    before, after = size_text(int(peak.before)), size_text(int(peak.after))
+    return f"{_title(peak.device, peak.pool)}: peak {before} before, {after} after"
+
+
+def _number(gpu: Gpu, pool: GpuMemoryPool) -> int:
+    """Return CUDA's number of the device of a pool."""
+    return NO_DEVICE if pool.device == NO_DEVICE else gpu.devices[pool.device].device
+
+
+def _title(number: int, pool: str) -> str:
+    """Return the name of a pool of a device with CUDA's number."""
+    device = "GPU" if number == NO_DEVICE else f"GPU {number}"
+    return f"{device} {printable(_NAMES.get(pool, f'{pool} memory'))}"
 
 
 def notes(gpu: Gpu) -> Iterator[str]:

@@ -11,6 +11,8 @@ import pytest
 from report_page import Page
 
 from lineprof import LineStats
+from lineprof.errors import LineprofError
+from lineprof.model.difference import difference
 from lineprof.model.gpu_memory import memory_pools
 from lineprof.report import VIEWS
 from lineprof.report.options import Options, parse_gpu_columns
@@ -267,6 +269,76 @@ def test_json_has_the_peaks_with_their_lines(rig: Rig) -> None:
     assert [one["peak_bytes"] for one in pool["lines"]] == [500, 100]
     assert (pool["device"], pool["pool"], pool["in_lines"]) == (0, "device", True)
     assert pool["live_bytes"] == 130
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE gpu_memory_sums SET path_id = 99",
+        "UPDATE gpu_memory_sums SET device_id = 99",
+        "UPDATE gpu_memory_sums SET freed_bytes = alloc_bytes + 1",
+        "UPDATE gpu_memory_sums SET peak_bytes = alloc_bytes + 1",
+        "UPDATE gpu_memory_sums SET peak_bytes = -1",
+        "UPDATE gpu_memory_peaks SET peak_ns = 'late'",
+        "UPDATE gpu_memory_runs SET process_id = 7",
+        "UPDATE gpu_memory_runs SET is_cut = 2",
+        "DROP TABLE gpu_memory_peaks",
+    ],
+)
+def test_damaged_memory_is_no_profile(rig: Rig, statement: str) -> None:
+    """A reader trusts no number of a file."""
+    rig.check(ADDRESSES, FLAG)
+    file = rig.folder / "program.lprof"
+    with sqlite3.connect(file) as db:
+        db.execute(statement)
+    db.close()
+    with pytest.raises(LineprofError, match="damaged"):
+        LineStats.from_files(file)
+
+
+def test_two_programs_are_compared_by_their_peaks(rig: Rig, tmp_path: Path) -> None:
+    """The difference has a line for each pool, JSON both numbers."""
+    rig.check(ADDRESSES, FLAG)
+    file = (rig.folder / "program.lprof").rename(tmp_path / "first.lprof")
+    rig.check(STAIRCASE, FLAG)
+    files = [str(file), str(rig.folder / "program.lprof")]
+    shown = rig.run(["-m", "lineprof", "diff", *files]).out
+    assert "GPU 0 memory: peak 100B before, 600B after" in shown.splitlines()
+    found = json.loads(rig.run(["-m", "lineprof", "diff", "--json", *files]).out)
+    assert found["gpu_memory"] == [
+        {"device": 0, "pool": "device", "before": 100.0, "after": 600.0}
+    ]
+
+
+def test_counts_between_two_moments_have_what_memory_grew_by(rig: Rig) -> None:
+    """Peaks are no counts, and are left out."""
+    ran = rig.python(GROWING, LINEPROF_GPU_MEMORY=1).ok()
+    before, after = ran.stats("before"), ran.stats("after")
+    more = difference(before, after)
+    assert more
+    [one] = more.gpu.memory.sums
+    assert (one.allocs, one.alloc_bytes, one.live_bytes) == (1, 100, 0)
+    assert not more.gpu.memory.peaks
+
+
+GROWING = """
+from lineprof import LineProfiler
+
+profile = LineProfiler()
+blocks = []
+
+@profile
+def f():
+    blocks.append(gpu.fk_malloc(100))
+
+f()
+tick(10)
+profile.dump_stats("before.lprof")
+f()
+tick(10)
+gpu.fk_free(blocks[0])
+profile.dump_stats("after.lprof")
+"""
 
 
 def test_the_page_has_the_columns_and_the_peak(rig: Rig) -> None:
