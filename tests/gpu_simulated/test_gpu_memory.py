@@ -142,6 +142,25 @@ def test_a_thread_without_lines_frees_a_block_of_a_line(rig: Rig) -> None:
     rig.check(THREADS, FLAG, nowhere="free=200")
 
 
+PAUSED = """
+@profile
+def f():
+    block = gpu.fk_malloc(100)  #> alloc=100 peak=100
+    tick(10)
+    gpu.fk_profiler_stop()
+    gpu.fk_free(block)
+    gpu.fk_malloc(50)
+    gpu.fk_profiler_start()
+
+f()
+"""
+
+
+def test_a_block_that_is_freed_while_collection_is_off_is_not_live(rig: Rig) -> None:
+    """What is allocated meanwhile is not recorded."""
+    rig.check(PAUSED, FLAG)
+
+
 ADDRESSES = """
 @profile
 def f():
