@@ -14,9 +14,11 @@ from lineprof import LineStats
 from lineprof.errors import LineprofError
 from lineprof.model.difference import difference
 from lineprof.model.gpu_memory import memory_pools
+from lineprof.model.running_sum import RunningSum
 from lineprof.report import VIEWS
 from lineprof.report.options import Options, parse_gpu_columns
 from lineprof.source import Sources
+from lineprof.storage.reader import load_columns
 from lineprof.storage.schema_gpu import GPU_MEMORY_TABLES
 
 if TYPE_CHECKING:
@@ -288,6 +290,18 @@ def test_json_has_the_peaks_with_their_lines(rig: Rig) -> None:
     assert [one["peak_bytes"] for one in pool["lines"]] == [500, 100]
     assert (pool["device"], pool["pool"], pool["in_lines"]) == (0, "device", True)
     assert pool["live_bytes"] == 130
+
+
+def test_the_sum_of_many_ranks_has_the_sum_of_their_peaks(rig: Rig) -> None:
+    """A device of the same number and name is one, with the peaks of all."""
+    rig.check(STAIRCASE, FLAG)
+    total = RunningSum()
+    for _ in range(3):
+        total.add(*load_columns(rig.folder / "program.lprof"))
+    stats = total.profile()
+    assert pools(stats) == {(0, "device"): (390, 1800, 300)}
+    assert [peak.process for peak in stats.gpu.memory.peaks] == [0, 1, 2]
+    assert "GPU 0 memory: peak 1.8000KB: 83 % by program.py:9" in text(stats)
 
 
 @pytest.mark.parametrize(
