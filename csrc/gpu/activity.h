@@ -16,6 +16,7 @@
 
 #include "gpu/activity_sums.h"
 #include "gpu/correlation.h"
+#include "gpu/device_memory.h"
 #include "gpu/event_timeline.h"
 #include "gpu/free_calls.h"
 #include "gpu/load_times.h"
@@ -36,10 +37,12 @@ typedef struct lp_record {
     uint8_t undated; /* so many of its times are of an unknown clock */
     uint16_t device;
     uint8_t memory; /* as in lp_event */
+    bool pooled;    /* an allocation is from a pool of the driver */
     uint64_t correlation;
     lp_ns start, end; /* on CLOCK_MONOTONIC */
     uint64_t bytes;
     uint64_t node;        /* graph node */
+    uint64_t address;     /* of an allocation, or of what is freed */
     const char *name;     /* borrowed; of a kernel */
     uint32_t name_number; /* without a name: a direction or the number of an
                              API call */
@@ -68,6 +71,7 @@ typedef struct lp_activity {
     lp_string_table strings;
     lp_event_timeline timeline;
     lp_busy_time busy[LP_DEVICES];
+    lp_device_memory memory;
     uint64_t invalid; /* records whose times were not collected, or that could
                          not be read */
     uint64_t realigned, undated, unfinished; /* records, see lp_record */
@@ -182,6 +186,7 @@ typedef struct lp_activity_snapshot {
     lp_ns busy[LP_DEVICES];
     bool inexact[LP_DEVICES];
     bool active[LP_DEVICES]; /* devices with any activity */
+    lp_device_memory memory; /* owned; all its records are counted */
 } lp_activity_snapshot;
 
 /* Copy; false if memory is out. */

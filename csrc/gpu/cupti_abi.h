@@ -192,6 +192,10 @@ typedef struct lp_cupti_memory {
     uint64_t counter;
     uint32_t process;
     uint32_t device, context, stream;
+    const char *name;
+    uint32_t asynchronous;
+    uint32_t pad;
+    uint32_t pool_type; /* 0: it is from no pool */
 } lp_cupti_memory;
 
 /* is CUpti_CallbackData */
@@ -253,6 +257,7 @@ LP_AT(lp_cupti_memset, correlation, 44);
 LP_AT(lp_cupti_memset, graph_node, 64);
 LP_AT(lp_cupti_memory, device, 52);
 LP_AT(lp_cupti_subscription, several, 32);
+LP_AT(lp_cupti_memory, pool_type, 80);
 LP_AT(lp_cupti_call, scratch, 56);
 LP_AT(lp_cupti_call, correlation, 64);
 #undef LP_AT

@@ -241,6 +241,8 @@ read_memory(const void *record, lp_record *to)
     to->start = to->end = time_of(from->time, to);
     to->bytes = from->bytes;
     to->memory = memory_of((uint8_t)from->memory, 0);
+    to->address = from->address;
+    to->pooled = from->pool_type != 0;
     set_stream(to, from->device, from->context, from->stream);
     return true;
 }

@@ -65,6 +65,10 @@ lp_cupti_enable_kinds(const lp_gpu_options *given)
         status_of[i] = is_wanted(i, &options)
                            ? lp_cupti_enable(kinds[i].number)
                            : LP_CUPTI_OK;
+        if (kinds[i].option == OPTION(memory)) {
+            lp_cupti.host.activity->memory.recorded =
+                is_wanted(i, &options) && status_of[i] == LP_CUPTI_OK;
+        }
         if (status_of[i] != LP_CUPTI_OK && kinds[i].option == ALWAYS) {
             int status = status_of[i];
 

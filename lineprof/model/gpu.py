@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.errors import LineprofError
+from lineprof.model.gpu_memory import NO_GPU_MEMORY, TORCH, GpuMemory
 from lineprof.model.relation import (
     DEVICE,
     NAME,
@@ -226,6 +227,7 @@ class Gpu(NamedTuple):
     timelines: tuple[Timeline, ...] = ()
     # Long slices of processes without a timeline of their lines, for idle times.
     slices: tuple[Trace, ...] = ()
+    memory: GpuMemory = NO_GPU_MEMORY
 
 
 NO_GPU = Gpu()
@@ -265,7 +267,9 @@ class GpuNumbers(NamedTuple):
     wait_ns: int = 0  # while the thread was blocked until the device was done
     waits: int = 0
     alloc_bytes: int = 0
-    free_bytes: int = 0
+    free_bytes: int = 0  # freed by it, whoever allocated
+    live_bytes: int = 0  # allocated by it and live at the end, whoever frees,
+    peak_bytes: int = 0  # and at the peak; 0 if that is not known
     max_kernel_ns: int = 0
     migrations: Copies = ()  # of managed memory, in the same form
     load_ns: int = 0  # of calls that loaded modules or created a context; no waits
@@ -561,9 +565,16 @@ def _by_path(
 ) -> dict[int, GpuAccumulator]:
     """Return the numbers of each path with work, and always those of NO_PATH."""
     found = defaultdict(GpuAccumulator, {NO_PATH: GpuAccumulator()})
+    torch = gpu.memory.torch_devices
     for one in _selected(gpu, kernel):
-        if one.kind in _COUNTED:
+        if one.kind in _COUNTED and (
+            one.kind not in {ALLOC, FREE}
+            or (one.name == TORCH) == (one.device in torch)
+        ):
             found[_charged_path(one, capture=capture)].count(one)
+    for part in gpu.memory.shown:
+        found[part.path].numbers["live_bytes"] += part.live_bytes
+        found[part.path].numbers["peak_bytes"] += part.peak_bytes
     for path, numbers in found.items():
         if path != NO_PATH and gpu.paths[path].adopted:
             numbers.numbers["adopted_ns"] = numbers.numbers["gpu_ns"]

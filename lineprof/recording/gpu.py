@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import time
 from collections import namedtuple
 
 from lineprof.errors import LineprofError
@@ -16,9 +17,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from lineprof.recording.torch_memory import TorchHistory
     from lineprof.snapshot.gpu import Baseline, Taken
 
 CHOICES = ("auto", "off", "nvtx")
+_TORCH = "torch"  # in place of yes, for GpuOptions.memory
 RANGES = ("auto", "line", "func", "off")
 GRAPHS = ("node", "graph")  # a record for each node of a graph, or one for all
 
@@ -43,15 +46,16 @@ class GpuOptions(
     """Options of GPU recording; None takes the environment's variable, or the default.
 
     `choice` is one of `CHOICES`; `calls` are those of CUDA's API; `memory` records
-    what is allocated and freed; `migrations` are those of managed memory; `graphs` is
-    one of `GRAPHS`; `events` is the number of records that are kept one by one.
+    what is allocated and freed, "torch" also blocks of PyTorch's; `migrations` are
+    those of managed memory; `graphs` is one of `GRAPHS`; `events` is the number of
+    records that are kept one by one.
     """
 
     __slots__ = ()
 
     choice: str | None  # LINEPROF_GPU, or auto
     calls: bool | None  # LINEPROF_GPU_API, or off
-    memory: bool | None  # LINEPROF_GPU_MEMORY, or off
+    memory: bool | str | None  # LINEPROF_GPU_MEMORY, or off; "torch": PyTorch's, too
     migrations: bool | None  # LINEPROF_UVM, or off
     graphs: str | None  # LINEPROF_CUDA_GRAPH, or node
     events: int | None  # LINEPROF_GPU_EVENTS, or a million
@@ -90,6 +94,7 @@ class _Session:
         self.core: ModuleType | None = None  # the C module, once a backend is open
         self.gpu: GpuStatus | None = None
         self.ranges: tuple[str, str] | None = None
+        self.torch: TorchHistory | None = None
 
 
 _session = _Session()
@@ -114,7 +119,10 @@ def gpu_status() -> GpuStatus:
 
 def gpu_notes() -> list[str]:
     """Return a sentence on each kind of GPU data that could not be recorded."""
-    return _session.core.gpu_notes() if _session.core is not None else []
+    notes = _session.core.gpu_notes() if _session.core is not None else []
+    if _session.torch and _session.torch.problem:
+        notes.append(_session.torch.problem)
+    return notes
 
 
 def wanted(name: str, given: str | None, choices: tuple[str, ...]) -> str:
@@ -160,7 +168,17 @@ def open_gpu(core: ModuleType, given: GpuOptions | str | None) -> GpuStatus:
         )
     elif _session.gpu is None or _session.gpu.backend == "none":
         _session.gpu = _why_not(word) or _open(core, options, graphs)
+    if _session.torch is None and _wants_torch(options) and _may_work(_session.gpu):
+        from lineprof.recording.torch_memory import TorchHistory  # noqa: PLC0415  # few want it
+
+        _session.torch = TorchHistory()
     return _session.gpu
+
+
+def _wants_torch(options: GpuOptions) -> bool:
+    """Return whether blocks of PyTorch's allocator are asked for."""
+    given = options.memory
+    return (os.environ.get("LINEPROF_GPU_MEMORY") if given is None else given) == _TORCH
 
 
 def _is_present() -> bool:
@@ -236,9 +254,9 @@ def _open(core: ModuleType, options: GpuOptions, graphs: str) -> GpuStatus:
     return GpuStatus("cupti", f"CUPTI records its work{way}", present=True)
 
 
-def _is_on(name: str, given: bool | None) -> bool:  # noqa: FBT001
+def _is_on(name: str, given: bool | str | None) -> bool:  # noqa: FBT001
     if given is not None:
-        return given
+        return bool(given)
     return os.environ.get(name, "") not in {"", "0", "off"}
 
 
@@ -280,6 +298,7 @@ class GpuWork:
         """Start now; `core` is the C module, `options` are those of `open_gpu`."""
         self._core = core
         self._baseline: Baseline | None = None
+        self._start_ns = time.time_ns()
         self.has_ended = False  # the program, so that work that still runs is given up
         before = core.gpu_is_open()
         self.status = open_gpu(core, options)
@@ -288,12 +307,14 @@ class GpuWork:
 
     def restart(self) -> None:
         """Start again: records so far do not belong to this profiler."""
+        self._start_ns = time.time_ns()
         if not self._core.gpu_is_open():
             return
         from lineprof.snapshot.gpu import baseline_of  # noqa: PLC0415  # with a GPU
 
         self._core.gpu_flush()
-        self._baseline = baseline_of(self._core.gpu_snapshot())
+        start = self._core.gpu_memory_start()
+        self._baseline = baseline_of(self._core.gpu_snapshot(), start)
 
     @property
     def is_possible(self) -> bool:
@@ -324,4 +345,10 @@ class GpuWork:
             reason=status.reason,
             present=status.present,
         )
-        return Taken(run=run, raw=self._core.gpu_snapshot(), baseline=self._baseline)
+        raw = self._core.gpu_snapshot()
+        torch = None
+        if _session.torch and not so_far:
+            torch = _session.torch.take(self._start_ns)
+            if self.has_ended:
+                _session.torch.end()
+        return Taken(run=run, raw=raw, baseline=self._baseline, torch=torch)

@@ -19,6 +19,7 @@ from lineprof.model.gpu import (
 from lineprof.model.gpu_idle import idle_share
 from lineprof.model.units import AUTO_UNIT, NANOSECOND, format_seconds
 from lineprof.patterns import listed
+from lineprof.report import gpu_memory
 from lineprof.report.gpu_format import kernel_filter, kernel_name, size_text, time_text
 from lineprof.report.gpu_idle import idle_note, idle_of_lines
 from lineprof.report.line_table import Column, Line, decimal, scale_of
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lineprof.model.gpu import Gpu, GpuCopies, GpuDevice, Kernels
+    from lineprof.model.gpu_memory import GpuMemory
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.line_table import FunctionTable, Scale
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 _MEAN = "mean"  # the column that needs all kernels of a line
 
 _IDLE = "idle"  # the column that needs the timelines
+
+_OF_BLOCKS = ("live", "peak")  # the columns that need the memory of blocks
 
 _MEGABYTE = 1e6  # bytes
 
@@ -135,6 +139,8 @@ GPU_COLUMNS = {
     "uvm-mb": _megabytes("UVM MB", lambda line: line.gpu.migration_bytes),
     "alloc": _megabytes("Alloc MB", lambda line: line.gpu.alloc_bytes),
     "free": _megabytes("Free MB", lambda line: line.gpu.free_bytes),
+    "live": _megabytes("Live MB", lambda line: line.gpu.live_bytes),
+    "peak": _megabytes("Peak MB", lambda line: line.gpu.peak_bytes),
     _IDLE: _column("GPU Idle", lambda line: line.idle_ns),
 }
 
@@ -172,15 +178,21 @@ def with_gpu(
             for number in sorted({*numbers, *own_idle})
         ]
         sums = table._replace(gpu_ns=total.gpu_ns, wait_ns=total.wait_ns)
-        done.append(_with_lines(sums, used, scale, options))
+        done.append(_with_lines(sums, used, scale, options, gpu.memory))
     return done
 
 
 def _with_lines(
-    table: FunctionTable, used: Sequence[Line], scale: Scale, options: Options
+    table: FunctionTable,
+    used: Sequence[Line],
+    scale: Scale,
+    options: Options,
+    memory: GpuMemory,
 ) -> FunctionTable:
     """Return `table` with columns for the GPU work of the lines that `used` a GPU."""
     names = USUAL_GPU_COLUMNS if options.gpu_columns is None else options.gpu_columns
+    if not memory.is_known:
+        names = tuple(name for name in names if name not in _OF_BLOCKS)
     alone = {"time": _SELF_TIME} if options.gpu_self else {}
     columns = [alone.get(name, GPU_COLUMNS[name]) for name in names]
     if options.gpu_columns is None:  # leave out columns without data
@@ -244,6 +256,7 @@ def gpu_footer(profile: Profile, options: Options) -> Iterator[str]:
     if options.kernel is not None and not total.kernels:
         yield f"No kernel's name matches {printable(options.kernel)!r}; try '*part*'"
     yield from _devices(profile)
+    yield from gpu_memory.footer(profile)
     if idle_share(gpu) > _LARGE_IDLE:
         yield from idle_note(profile, options, _LARGE_IDLE)
     yield from _unattributed(total, outside)

@@ -133,7 +133,7 @@ USUAL_GPU_COLUMNS = ("time", "percent", "kernels", "copy", "mb", "wait", "load")
 MORE_GPU_COLUMNS = (
     *("self", "adopted", "memset", "memsets", "max", "mean", "waits"),
     *("h2d", "h2d-mb", "d2h", "d2h-mb", "d2d", "d2d-mb", "uvm", "uvm-mb"),
-    *("alloc", "free", "idle"),
+    *("alloc", "free", "live", "peak", "idle"),
 )
 
 

@@ -38,7 +38,7 @@ def test_freeing_waits_for_the_work_that_was_launched(rig: Rig) -> None:
     waits = {"first": "", "second": "#> wait=100/1 time=100", "third": ""}
     rig.check(FREEING.format(alloc="", **waits))
     rows = {
-        "alloc": "#> alloc=1500",
+        "alloc": "#> alloc=1500 peak=1500",
         "first": "#> free=500",
         "second": "#> free=500 wait=100/1",
         "third": "#> free=500",

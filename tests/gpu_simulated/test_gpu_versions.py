@@ -51,7 +51,7 @@ def f():
     gpu.fk_memset(64, 20, 0)  #> gpu=20 memset=20/1
     gpu.fk_memcpy(1, 300, 30, 0, 1, 3)  #> HtoD=30/300/1
     gpu.fk_memcpy(10, 400, 40, 1, 3, 3)  #> PtoP=40/400/1 wait=103/1
-    address = gpu.fk_malloc(500)  #> alloc=500
+    address = gpu.fk_malloc(500)  #> alloc=500 peak=500
     gpu.fk_free(address)  #> free=500
     gpu.fk_sync(1, 0, -1)  #> wait=0/1
     gpu.fk_graph_capture_begin(0)

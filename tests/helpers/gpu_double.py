@@ -32,6 +32,7 @@ FAKE_CUPTI_CLOCK         clock of the device's records: given (the default): tha
                          client; late: CLOCK_REALTIME in contexts that were there
                          before CUPTI; realtime, monotonic: always that; none: none
 FAKE_CUPTI_WITHHOLD      1: a buffer with unfinished work is kept until a forced flush
+FAKE_CUPTI_REVERSE       1: the records of one delivery come in reverse order
 FAKE_CUPTI_AT_ONCE       max number of records that a flush delivers
 FAKE_CUPTI_FORK          exit, late, fini or flush: what waits in a forked child for
                          the worker, which does not exist there
@@ -156,6 +157,7 @@ ARGUMENTS: dict[str, list[object]] = {
     "fk_memcpy_batch": [COUNT, COUNT, TIME, TIME],
     "fk_primary_reset": [],
     "fk_malloc": [TIME],
+    "fk_malloc_at": [TIME, TIME, COUNT, TIME],
     "fk_free": [TIME],
     "fk_managed_migration": [COUNT, TIME, TIME],
     "fk_profiler_start": [],
@@ -186,6 +188,7 @@ ARGUMENTS: dict[str, list[object]] = {
 RESULTS: dict[str, object] = {
     "fk_through": None,
     "fk_malloc": TIME,
+    "fk_malloc_at": TIME,
     "fk_as": None,
     "fk_replay": None,
     "fk_replay_context": None,

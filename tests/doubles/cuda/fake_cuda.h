@@ -142,6 +142,8 @@ FK_EXPORT int fk_memcpy_batch(int stream, int count, uint64_t bytes,
                               uint64_t ns);
 FK_EXPORT int fk_primary_reset(void);
 FK_EXPORT uint64_t fk_malloc(uint64_t bytes);
+FK_EXPORT uint64_t fk_malloc_at(uint64_t address, uint64_t bytes, int kind,
+                                uint64_t pool);
 FK_EXPORT int fk_free(uint64_t address);
 FK_EXPORT int fk_managed_migration(int direction, uint64_t bytes, uint64_t ns);
 FK_EXPORT int fk_profiler_start(void);

@@ -185,8 +185,10 @@ write_memory(uint8_t *at, const fk_work *work)
     put32(at, 48, (uint32_t)getpid());
     put32(at, 52, work->device);
     put32(at, 56, work->context);
-    put64(at, 64, 0); /* name */
-    put32(at, 72, 0); /* isAsync */
+    put64(at, 64, 0);               /* name */
+    put32(at, 72, work->pool != 0); /* isAsync */
+    put32(at, 80, work->pool != 0); /* ..._POOL_TYPE_LOCAL or _INVALID */
+    put64(at, 88, work->pool);
 }
 
 /* CUpti_ActivitySynchronization, 2 */

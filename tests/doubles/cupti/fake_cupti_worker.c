@@ -30,6 +30,7 @@ static uint64_t period;     /* ns; 0: none */
 static pthread_mutex_t delivery = PTHREAD_MUTEX_INITIALIZER;
 
 static uint64_t drop_every, zero_every, late_ms, stuck_ms, noticed;
+static bool reverse;  /* the order of the records that one delivery has */
 static bool withhold; /* whole buffers with unfinished work, until forced */
 static size_t buffer_bytes;
 static uint64_t at_once; /* max number of records of one delivery; 0: any */
@@ -167,6 +168,16 @@ buffer_end(const fk_pile *waiting, size_t i, uint64_t now, bool *unfinished)
     return i;
 }
 
+static void
+turn_round(fk_pile *work)
+{
+    for (size_t i = 0; i < work->count / 2; i++) {
+        fk_work first = work->items[i];
+        work->items[i] = work->items[work->count - 1 - i];
+        work->items[work->count - 1 - i] = first;
+    }
+}
+
 /* Write finished work into buffers; a forced flush also writes other work. */
 static void
 sort_out(fk_client *client, uint64_t now, bool flush, bool forced)
@@ -175,6 +186,9 @@ sort_out(fk_client *client, uint64_t now, bool flush, bool forced)
     uint64_t shift = fk_shift_of(client);
     size_t kept = 0, delivered = 0, end = 0;
     bool withheld = false;
+    if (reverse) {
+        turn_round(waiting);
+    }
     for (size_t i = 0; i < waiting->count; i++) {
         fk_work *work = &waiting->items[i];
         bool over = is_done(work, now);
@@ -302,6 +316,7 @@ start(void)
     late_ms = fk_env("FAKE_CUPTI_LATE_MS", 0);
     at_once = fk_env("FAKE_CUPTI_AT_ONCE", 0);
     stuck_ms = fk_env("FAKE_CUPTI_STUCK_MS", 30000);
+    reverse = fk_env("FAKE_CUPTI_REVERSE", 0) != 0;
     withhold = fk_env("FAKE_CUPTI_WITHHOLD", 0) != 0;
     uint64_t limit = fk_env("FAKE_CUPTI_BUFFER_LIMIT", 0);
     buffer_bytes = limit ? limit : 2 << 20;

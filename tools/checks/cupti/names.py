@@ -75,6 +75,9 @@ FIELDS: dict[str, dict[str, str]] = {
         "time": "timestamp",
         "counter": "PC",
         "process": "processId",
+        "name": "name",
+        "asynchronous": "isAsync",
+        "pool_type": "memoryPoolConfig.memoryPoolType",
     },
     "lp_cupti_call": {
         "site": "callbackSite",
