@@ -101,7 +101,7 @@ typedef struct fk_work {
     uint64_t original; /* id of the node that was captured */
     uint64_t address;
     struct fk_client *client; /* the tool's: who gets the record */
-    uint64_t pool; /* address of a pool of memory, 0: none */
+    uint64_t pool;            /* address of a pool of memory, 0: none */
 } fk_work;
 
 /* Functions of the tool, called on the thread that makes the CUDA call. */
