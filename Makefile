@@ -2,9 +2,9 @@
 # the interpreter that runs them.
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-mpi check-dask check-ray check-exports check-report check-endings check-attach check-executions check-memory check-memray mutants docs-pictures test test-newest test-all unstable fuzz test-gpu dev lint bench clean
+.PHONY: help docs demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-mpi check-dask check-ray check-exports check-report check-endings check-attach check-executions check-memory check-memray check-kineto mutants docs-pictures test test-newest test-all unstable fuzz test-gpu dev lint bench clean
 
-export PYTHON ARGS ONLY PYTHONS NEWEST NEWEST_ROOT REST RUNS SECONDS SEED
+export PYTHON ARGS DIR ONLY PYTHONS NEWEST NEWEST_ROOT REST RUNS SECONDS SEED
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
@@ -84,6 +84,9 @@ check-memory: ## memory of random programs against their own model, on every Pyt
 
 check-memray: ## bytes by line of real programs, compared with memray (ONLY=3.12 ARGS="--only arrays")
 	@tools/run checks/memory/check
+
+check-kineto: ## traces of PyTorch's profiler, replayed and compared with their JSON (DIR=FOLDER ARGS="--show 50")
+	@tools/run checks/kineto/check
 
 mutants: ## one-line mistakes that no test notices, in Python and in C; slow (ARGS="--help")
 	@tools/run checks/mutate_python

@@ -23,7 +23,7 @@ from overhead import cpu
 
 HERE = Path(__file__).resolve().parent
 CSRC = HERE.parent / "csrc"
-ROOMS = ("bytecode", "record", "gpu")
+ROOMS = ("bytecode", "record", "elf", "gpu")
 FLAGS = ("-std=c11", "-O2", "-D_GNU_SOURCE", "-DLP_HAVE_NVTX=0", f"-I{CSRC}")
 
 

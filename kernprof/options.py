@@ -28,6 +28,7 @@ from lineprof.flags import (
     PROGRAM,
     SWITCH,
     Flag,
+    boolean_or,
     is_page,
     near_flags,
     number,
@@ -293,7 +294,15 @@ _GPU = (
         "auto line func off",
     ),
     switch("--gpu-api", "also record the calls of CUDA's API"),
-    switch("--gpu-memory", "record allocations of GPU memory"),
+    Flag(
+        *("", "--gpu-memory", "gpu_memory"),
+        "record allocations of GPU memory; torch: also those of PyTorch's allocator",
+        BOOLEAN,
+        "torch",
+        boolean_or("torch"),
+        "yes",
+        ("torch",),
+    ),
     valued(
         "--gpu-events",
         "number of GPU records to keep for the timeline",
@@ -574,7 +583,7 @@ def _follows(flag: Flag, word: str) -> bool:
     A number that is not whole is a wrong value, unless a file has that name.
     """
     if flag.kind != OPTIONAL:
-        return parse_bool(word) is not None
+        return parse_bool(word) is not None or word in flag.words
     if flag.read is page_name:
         return is_page(word)
     return is_whole(word) or (is_number(word) and not os.path.exists(word))
@@ -594,6 +603,8 @@ def _value(options: RunOptions, flag: Flag, name: str, word: str | None) -> obje
     if word is None:
         return True
     if flag.kind == BOOLEAN:
+        if word in flag.words and name != flag.opposite:
+            return word
         yes = parse_bool(word)
         if yes is None:
             raise UsageError(f"{name} takes yes or no, not {word!r}")

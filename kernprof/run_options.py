@@ -44,7 +44,7 @@ class ChildOptions:
     gpu: str | None = None
     nvtx: str | None = None
     gpu_api: bool | None = None
-    gpu_memory: bool | None = None
+    gpu_memory: bool | str | None = None
     uvm: bool | None = None
     cuda_graph: str | None = None
     gpu_clock: str | None = None

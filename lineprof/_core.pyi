@@ -19,6 +19,17 @@ _GpuLaunch: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
 
 # Tuples are in the order of the records in `lineprof.snapshot.gpu`, and of `Launch`.
 @type_check_only
+class _GpuMemory(TypedDict):
+    sums: Sequence[tuple[int, int, int, int, int, int, int, int, Sequence[int]]]
+    peaks: Sequence[tuple[int, int, int, int, int]]
+    starts: Sequence[tuple[int, int]]
+    unknown_frees: int
+    unknown_bytes: int
+    late: int
+    lost: int
+    side_bytes: int
+
+@type_check_only
 class GpuSnapshot(TypedDict):
     paths: Sequence[_Path]
     sums: Sequence[_GpuSum]
@@ -27,6 +38,7 @@ class GpuSnapshot(TypedDict):
     launches: Sequence[_GpuLaunch]
     devices: Sequence[_GpuDevice]
     waits: Mapping[str, bytes]
+    memory: _GpuMemory | None
     cut_ns: int
     origin_ns: int
     dropped: int
@@ -241,6 +253,8 @@ def gpu_open(
     backend: str,
     driver: str,
     libraries: tuple[str, ...],
+    clients: tuple[str, ...],
+    recorded: bool,
     calls: bool,
     memory: bool,
     migrations: bool,
@@ -252,6 +266,7 @@ def gpu_open(
 def gpu_is_open() -> bool: ...
 def gpu_forked() -> bool: ...
 def gpu_flush(last: bool = False, /) -> None: ...
+def gpu_memory_start() -> int: ...
 def gpu_deliver() -> None: ...
 def gpu_snapshot() -> GpuSnapshot | None: ...
 def memory_start(sample: int, native: bool, /) -> None: ...

@@ -61,7 +61,7 @@ class Flag(
     def usage(self) -> str:
         """The flag as the help writes it."""
         names = ", ".join(self.names)
-        if self.kind == OPTIONAL:
+        if self.kind == OPTIONAL or (self.kind == BOOLEAN and self.value):
             return f"{names} [{self.value}]"
         return f"{names} {self.value}" if self.value else names
 
@@ -160,6 +160,11 @@ def boolean(word: str) -> bool:
     if value is None:
         raise LineprofError(f"bad value {word!r}", hint="give yes or no")
     return value
+
+
+def boolean_or(word: str) -> Callable[[str], object]:
+    """Return a reader of `boolean`, and of one more word, which stands for itself."""
+    return lambda given: given if given == word else boolean(given)
 
 
 def number(

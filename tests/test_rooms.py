@@ -22,6 +22,7 @@ ROOMS = [
     "bytecode",
     "record",
     "arithmetic",
+    "elf",
     "gpu",
     "memory",
     "engine",

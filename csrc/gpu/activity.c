@@ -16,12 +16,21 @@ lp_activity_init(lp_activity *activity, lp_call_paths *paths, size_t events)
         lp_correlation_free(&activity->correlations);
         return false;
     }
+    if (!lp_load_times_init(&activity->loads) ||
+        !lp_free_calls_init(&activity->frees, paths, &activity->waits,
+                            &activity->loads)) {
+        lp_load_times_free(&activity->loads);
+        lp_wait_log_free(&activity->waits);
+        lp_correlation_free(&activity->correlations);
+        return false;
+    }
     pthread_mutex_init(&activity->lock, NULL);
     lp_graph_nodes_init(&activity->graph_nodes);
     lp_graph_nodes_init(&activity->graphs);
     lp_sums_init(&activity->sums);
     lp_string_table_init(&activity->strings);
     lp_event_timeline_init(&activity->timeline, events);
+    lp_device_memory_init(&activity->memory);
     return true;
 }
 
@@ -31,11 +40,14 @@ lp_activity_free(lp_activity *activity)
     for (int i = 0; i < LP_DEVICES; i++) {
         lp_busy_time_free(&activity->busy[i]);
     }
+    lp_device_memory_free(&activity->memory);
     lp_event_timeline_free(&activity->timeline);
     lp_string_table_free(&activity->strings);
     lp_sums_free(&activity->sums);
     lp_graph_nodes_free(&activity->graphs);
     lp_graph_nodes_free(&activity->graph_nodes);
+    lp_free_calls_free(&activity->frees);
+    lp_load_times_free(&activity->loads);
     lp_wait_log_free(&activity->waits);
     lp_correlation_free(&activity->correlations);
     pthread_mutex_destroy(&activity->lock);
@@ -167,6 +179,39 @@ lp_activity_launch_graph(lp_activity *activity, uint32_t graph, uint32_t path)
     }
 }
 
+/* Calls that free wait for this work, whether it is collected or not. */
+LP_NOINLINE static void
+add_to_frees(lp_activity *activity, const lp_record *record, lp_ticks launched)
+{
+    lp_free_work work = {.launched = launched,
+                         .start = record->start,
+                         .end = record->end,
+                         .context = record->context,
+                         .device = record->device};
+
+    if (!record->unfinished && record->undated == 0) {
+        lp_free_calls_add(&activity->frees, &work);
+    }
+}
+
+/* Add an allocation, or what is freed, to the memory of devices. */
+static void
+add_memory(lp_activity *activity, const lp_record *record, uint32_t path)
+{
+    lp_memory_event event = {
+        .time = record->undated > 0 ? 0 : record->start,
+        .number = record->correlation,
+        .address = record->address,
+        .bytes = record->bytes,
+        .path = path,
+        .device = record->device,
+        .memory = record->pooled ? LP_MEMORY_OF_POOL : record->memory & 15,
+        .frees = record->kind == LP_FREE,
+    };
+
+    lp_device_memory_add(&activity->memory, &event);
+}
+
 void
 lp_activity_add_record(lp_activity *activity, const lp_record *record)
 {
@@ -192,6 +237,12 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
         if (LP_UNLIKELY(activity->join != LP_JOIN_WORKS)) {
             check_join(activity, entry.flags);
         }
+        if (lp_free_calls_follow(&activity->frees, entry.launched)) {
+            add_to_frees(activity, record, entry.launched);
+        }
+    }
+    if (record->kind == LP_FREE) { /* also while collection is off */
+        add_memory(activity, record, entry.path);
     }
     if (record->correlation == 0 &&
         __atomic_load_n(&activity->paused, __ATOMIC_RELAXED)) {
@@ -225,6 +276,9 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
     }
     lp_sums_add(&activity->sums, &key, record->end - record->start,
                 record->bytes);
+    if (record->kind == LP_ALLOC) {
+        add_memory(activity, record, key.path);
+    }
     if (traits.on_device && record->device < LP_DEVICES) {
         lp_busy_time_add(&activity->busy[record->device], record->start,
                          record->end);
@@ -326,9 +380,11 @@ lp_activity_snapshot_take(lp_activity_snapshot *copy, lp_activity *activity)
 
     *copy = (lp_activity_snapshot){0};
     pthread_mutex_lock(&activity->lock);
+    lp_free_calls_settle(&activity->frees);
     unjoined = activity->join == LP_JOIN_FAILS ? activity->unjoined : 0;
     done = copy_sums(copy, &activity->sums) &&
-           copy_names(&copy->names, &activity->strings);
+           copy_names(&copy->names, &activity->strings) &&
+           lp_device_memory_copy(&copy->memory, &activity->memory);
     if (done) {
         copy_devices(copy, activity);
         copy->n_events = activity->timeline.n;
@@ -341,6 +397,7 @@ lp_activity_snapshot_take(lp_activity_snapshot *copy, lp_activity *activity)
         copy->unfinished = activity->unfinished;
     }
     pthread_mutex_unlock(&activity->lock);
+    lp_device_memory_settle(&copy->memory);
     copy->n_waits = lp_wait_log_entries(&activity->waits);
     copy->n_paths = __atomic_load_n(&activity->paths->n, __ATOMIC_ACQUIRE);
     copy->outstanding = lp_correlation_outstanding(&activity->correlations);
@@ -357,6 +414,7 @@ lp_activity_snapshot_take(lp_activity_snapshot *copy, lp_activity *activity)
 void
 lp_activity_snapshot_free(lp_activity_snapshot *copy)
 {
+    lp_device_memory_free(&copy->memory);
     free(copy->sums);
     free(copy->names.strings);
     free(copy->names.calls[0]);

@@ -16,7 +16,10 @@
 
 #include "gpu/activity_sums.h"
 #include "gpu/correlation.h"
+#include "gpu/device_memory.h"
 #include "gpu/event_timeline.h"
+#include "gpu/free_calls.h"
+#include "gpu/load_times.h"
 #include "gpu/string_table.h"
 #include "gpu/wait_log.h"
 #include "record/call_paths.h"
@@ -34,6 +37,7 @@ typedef struct lp_record {
     uint8_t undated; /* so many of its times are of an unknown clock */
     uint16_t device;
     uint8_t memory; /* as in lp_event */
+    bool pooled;    /* an allocation is from a pool of the driver */
     uint64_t correlation;
     lp_ns start, end; /* on CLOCK_MONOTONIC */
     uint64_t bytes;
@@ -41,6 +45,7 @@ typedef struct lp_record {
     uint64_t source_node; /* and that which it was made from, if known */
     uint32_t launcher;    /* graph that launched this graph */
     bool by_device;       /* no call launched it, but the device */
+    uint64_t address;     /* of an allocation, or of what is freed */
     const char *name;     /* borrowed; of a kernel, or a library */
     uint32_t name_number; /* without a name: a direction or the number of an
                              API call */
@@ -63,12 +68,15 @@ typedef struct lp_activity {
     lp_graph_nodes graphs; /* that calls launched, by their ids; of several
                               paths: of none */
     lp_wait_log waits;     /* calls that can block their thread */
+    lp_free_calls frees;   /* those that free, until their waits are known */
+    lp_load_times loads;   /* calls that load modules or create a context */
     bool paused;           /* collection is off (atomic) */
     pthread_mutex_t lock;  /* of all fields below */
     lp_sums sums;
     lp_string_table strings;
     lp_event_timeline timeline;
     lp_busy_time busy[LP_DEVICES];
+    lp_device_memory memory;
     uint64_t invalid; /* records whose times were not collected, or that could
                          not be read */
     uint64_t realigned, undated, unfinished; /* records, see lp_record */
@@ -133,6 +141,26 @@ lp_activity_add_wait(lp_activity *activity, uint32_t path, lp_ticks ticks)
     }
 }
 
+/* [ANY] A call that frees ends at `now`. */
+static inline void
+lp_activity_end_free(lp_activity *activity, uint64_t number, lp_ticks now,
+                     bool loaded)
+{
+    lp_free_calls_end(&activity->frees, number, now, lp_clock_monotonic(),
+                      !__atomic_load_n(&activity->paused, __ATOMIC_RELAXED),
+                      loaded);
+}
+
+/* [ANY] A call on this path, which waits for nothing, loaded something and
+ * took so many ticks. */
+static inline void
+lp_activity_add_load(lp_activity *activity, uint32_t path, lp_ticks ticks)
+{
+    if (ticks != 0 && !__atomic_load_n(&activity->paused, __ATOMIC_RELAXED)) {
+        lp_load_times_add(&activity->loads, path, 1, ticks);
+    }
+}
+
 /* [ANY] An asynchronous copy has returned after so many ticks, which are a
  * wait if its record says that it blocked its thread. */
 void lp_activity_add_copy_wait(lp_activity *activity, uint64_t correlation,
@@ -167,6 +195,7 @@ typedef struct lp_activity_snapshot {
     lp_ns busy[LP_DEVICES];
     bool inexact[LP_DEVICES];
     bool active[LP_DEVICES]; /* devices with any activity */
+    lp_device_memory memory; /* owned; all its records are counted */
 } lp_activity_snapshot;
 
 /* Copy; false if memory is out. */

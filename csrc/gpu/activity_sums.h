@@ -30,7 +30,8 @@ typedef enum lp_activity_kind {
     LP_MIGRATION,
     LP_ALLOC,
     LP_FREE,
-    LP_GRAPH
+    LP_GRAPH,
+    LP_LOAD
 } lp_activity_kind;
 
 typedef struct lp_sum_key {

@@ -31,8 +31,12 @@ typedef struct lp_gpu_options {
     const char *driver; /* library of the driver */
     const char *const
         *libraries; /* libraries of the backend, best first, NULL at the end */
-    bool calls;     /* also record calls of the API, */
-    bool memory;    /* allocations, */
+    /* other libraries that the process may load and that record; NULL at the
+     * end */
+    const char *const *clients;
+    bool recorded;       /* another tool is known to record */
+    bool calls;          /* also record calls of the API, */
+    bool memory;         /* allocations, */
     bool migrations;     /* and migrations of managed memory */
     bool whole_graphs;   /* one record per graph launch */
     bool hardware_clock; /* time stamps of the hardware, where it has them */
@@ -63,7 +67,8 @@ typedef struct lp_gpu_other_tools {
 
 typedef struct lp_gpu_backend {
     const char *name;
-    /* Open; false with the reason in `why`, as half a sentence. */
+    /* Open; false with the reason in `why`, as half a sentence.  If it is
+     * open, `why` says in which way, as words in brackets, or is empty. */
     bool (*open)(const lp_gpu_host *host, const lp_gpu_options *options,
                  char why[LP_GPU_WHY]);
     /* Add all records of work launched so far; waits for the device.  `last`

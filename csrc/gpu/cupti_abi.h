@@ -21,6 +21,7 @@ enum {
     LP_CUPTI_OK = 0,
     LP_CUPTI_MAX_LIMIT_REACHED = 12,
     LP_CUPTI_INVALID_PARAMETER = 1,
+    LP_CUPTI_NOT_COMPATIBLE = 14,
     LP_CUPTI_NOT_INITIALIZED = 15,
     LP_CUPTI_NOT_SUPPORTED = 27,
     /* no counters of managed memory: on this platform, this device, devices
@@ -54,6 +55,7 @@ enum {
     LP_CUPTI_RESOURCE_CONTEXT_CREATED = 1,
     LP_CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING = 2,
     LP_CUPTI_RESOURCE_CU_INIT_FINISHED = 5,
+    LP_CUPTI_RESOURCE_MODULE_LOADED = 6,
     LP_CUPTI_RESOURCE_GRAPHNODE_CREATED = 13,
     LP_CUPTI_RESOURCE_GRAPHNODE_CLONED = 20
 };
@@ -76,12 +78,16 @@ enum {
     LP_CUPTI_DEVICE_GRAPH_TRACE = 53
 };
 
-/* CUpti_ActivityAttribute, each of type uint8_t; since 12.3, and 13.2 */
+/* CUpti_ActivityAttribute: since 12.3; 13.2; 13.3; 13.4.  Without a comment,
+ * of type uint8_t. */
 enum {
     LP_CUPTI_ATTR_PER_THREAD_BUFFERS = 9,
-    LP_CUPTI_ATTR_HES = 13,
+    LP_CUPTI_ATTR_HES = 13, /* one for all tools */
     LP_CUPTI_ATTR_MEMORY_SOURCE = 14,
-    LP_CUPTI_ATTR_DEVICE_GRAPHS = 19
+    LP_CUPTI_ATTR_DEVICE_GRAPHS = 19,
+    LP_CUPTI_ATTR_WHOLE_GRAPHS = 20, /* one for all tools */
+    LP_CUPTI_ATTR_THREAD_IDS = 21,   /* CUpti_ActivityThreadIdType */
+    LP_CUPTI_ATTR_CLOCK = 22         /* CUpti_TimestampCallbackFunc */
 };
 
 /* CUpti_ActivityMemoryKind, CUpti_ActivityMemoryOperationType,
@@ -253,6 +259,10 @@ typedef struct lp_cupti_memory {
     uint64_t counter;
     uint32_t process;
     uint32_t device, context, stream;
+    const char *name;
+    uint32_t asynchronous;
+    uint32_t pad;
+    uint32_t pool_type; /* 0: it is from no pool */
 } lp_cupti_memory;
 
 /* is CUpti_ActivityMemory4, since 12.6 */
@@ -301,13 +311,15 @@ typedef struct lp_cupti_uvm_config {
     uint32_t enable;
 } lp_cupti_uvm_config;
 
-/* is CUpti_SubscriberParams, since 13.0; later fields are left out by `size`
- */
+/* is CUpti_SubscriberParams, since 13.0, where it ends before `several`; later
+ * fields are left out by `size` */
 typedef struct lp_cupti_subscription {
     size_t size;
     const char *name; /* of the new subscriber */
     char *holder;     /* gets the name of the present one, if there is one */
     size_t holder_size;
+    uint8_t several; /* allow several subscribers; since 13.2 */
+    uint8_t more[7];
 } lp_cupti_subscription;
 
 #define LP_AT(type, field, offset)                                            \
@@ -325,6 +337,8 @@ LP_AT(lp_cupti_memset, graph_node, 64);
 LP_AT(lp_cupti_memset_source, source_node, 96);
 LP_AT(lp_cupti_device_graph, launcher, 28);
 LP_AT(lp_cupti_memory, device, 52);
+LP_AT(lp_cupti_subscription, several, 32);
+LP_AT(lp_cupti_memory, pool_type, 80);
 LP_AT(lp_cupti_call, scratch, 56);
 LP_AT(lp_cupti_call, correlation, 64);
 #undef LP_AT

@@ -289,6 +289,8 @@ read_memory(const void *record, lp_record *to)
     }
     to->bytes = from->bytes;
     to->memory = memory_of((uint8_t)from->memory, 0);
+    to->address = from->address;
+    to->pooled = from->pool_type != 0;
     set_stream(to, from->device, from->context, from->stream);
     return true;
 }
@@ -316,7 +318,11 @@ lp_cupti_read(const void *record, lp_record *to)
            readers[kind] != NULL && readers[kind](record, to);
 }
 
-enum { MIN_RECORD_BYTES = 88 }; /* of a device's work: a memset's or copy's */
+enum {
+    MIN_RECORD_BYTES = 88, /* of a device's work: a memset's or copy's */
+    READING_NS = 1000000,  /* between two looks whether buffers are read */
+    READING_POLLS = 5000   /* max number of these */
+};
 
 static lp_cupti_buffers buffers;
 
@@ -383,7 +389,7 @@ add_records(lp_activity *activity, uint8_t *buffer, size_t size, size_t valid)
     while (valid <= size) {
         lp_record read = {0};
 
-        status = lp_cupti.api.get_next_record(buffer, valid, &record);
+        status = lp_cupti_get_next_record(buffer, valid, &record);
         if (status != LP_CUPTI_OK) {
             break;
         }
@@ -408,7 +414,7 @@ int
 lp_cupti_count_dropped(void *context, uint32_t stream)
 {
     size_t dropped = 0;
-    int status = lp_cupti.api.get_dropped(context, stream, &dropped);
+    int status = lp_cupti_get_dropped(context, stream, &dropped);
 
     if (status == LP_CUPTI_OK) {
         __atomic_fetch_add(&lp_cupti.dropped, dropped, __ATOMIC_RELAXED);
@@ -416,12 +422,36 @@ lp_cupti_count_dropped(void *context, uint32_t stream)
     return status;
 }
 
+/* Read a buffer that has come back. */
+static void
+take(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+     size_t valid)
+{
+    int status;
+
+    if (!lp_cupti_is_open()) {
+        count_buffer(-1);
+        free(buffer);
+        return;
+    }
+    if (valid > 0) {
+        add_records(lp_cupti.host.activity, buffer, size, valid);
+    }
+    status = lp_cupti_count_dropped(context, stream);
+    if (status != LP_CUPTI_OK) {
+        lp_cupti_miss(LP_CUPTI_NO_DROPPED,
+                      LP_CUPTI_NAMED("cuptiActivityGetNumDroppedRecords"),
+                      status);
+    }
+    lp_cupti_buffers_keep(&buffers, buffer, size);
+    count_buffer(-1);
+}
+
 void
 lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
                       size_t size, size_t valid)
 {
     size_t ours;
-    int status;
 
     (void)size;
     if (lp_cupti_is_forked()) {
@@ -434,19 +464,36 @@ lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
                            __ATOMIC_RELAXED);
         return;
     }
-    if (!lp_cupti_is_open()) {
-        count_buffer(-1);
-        free(buffer);
-        return;
+    __atomic_fetch_add(&lp_cupti.reading, 1, __ATOMIC_SEQ_CST);
+    take(context, stream, buffer, ours, valid);
+    __atomic_fetch_sub(&lp_cupti.reading, 1, __ATOMIC_SEQ_CST);
+}
+
+void
+lp_cupti_on_requested_v2(uint8_t **buffer, size_t *size, size_t *records,
+                         void *info)
+{
+    (void)info;
+    lp_cupti_on_requested(buffer, size, records);
+}
+
+void
+lp_cupti_on_completed_v2(uint8_t *buffer, size_t size, size_t valid,
+                         void *info)
+{
+    (void)info;
+    lp_cupti_on_completed(NULL, 0, buffer, size, valid);
+}
+
+bool
+lp_cupti_reading_is_done(void)
+{
+    struct timespec pause = {.tv_nsec = READING_NS};
+    int polls = 0;
+
+    while (__atomic_load_n(&lp_cupti.reading, __ATOMIC_SEQ_CST) != 0 &&
+           polls++ < READING_POLLS) {
+        nanosleep(&pause, NULL);
     }
-    if (valid > 0) {
-        add_records(lp_cupti.host.activity, buffer, ours, valid);
-    }
-    status = lp_cupti_count_dropped(context, stream);
-    if (status != LP_CUPTI_OK) {
-        lp_cupti_miss(LP_CUPTI_NO_DROPPED, "cuptiActivityGetNumDroppedRecords",
-                      status);
-    }
-    lp_cupti_buffers_keep(&buffers, buffer, ours);
-    count_buffer(-1);
+    return polls <= READING_POLLS;
 }

@@ -16,7 +16,7 @@ lp_cupti_measure_offset(void)
 {
     uint64_t stamp = 0;
     lp_ns before = lp_clock_monotonic(), after;
-    int status = lp_cupti.api.get_timestamp(&stamp);
+    int status = lp_cupti_get_timestamp(&stamp);
 
     after = lp_clock_monotonic();
     if (status == LP_CUPTI_OK) {
@@ -60,8 +60,16 @@ static const lp_symbol symbols[] = {
     SYMBOL("ActivityEnableDeviceGraph", enable_device_graphs, true),
     SYMBOL("ActivityEnableAllocationSource", enable_memory_source, true),
     SYMBOL("ActivityEnableHWTrace", enable_hardware_clock, true),
-    SYMBOL("ActivityEnable_v2", has_enable_v2, true),
-    SYMBOL("ActivityGetNextRecord_v2", has_next_record_v2, true),
+    SYMBOL("ActivityRegisterCallbacks_v2", register_callbacks_v2, true),
+    SYMBOL("ActivityEnable_v2", enable_v2, true),
+    SYMBOL("ActivityDisable_v2", disable_v2, true),
+    SYMBOL("ActivitySetAttribute_v2", set_attribute_v2, true),
+    SYMBOL("ActivityGetAttribute_v2", get_attribute_v2, true),
+    SYMBOL("GetTimestamp_v2", get_timestamp_v2, true),
+    SYMBOL("ActivityGetNextRecord_v2", get_next_record_v2, true),
+    SYMBOL("ActivityGetNumDroppedRecords_v2", get_dropped_v2, true),
+    SYMBOL("ActivityEnableRuntimeApi_v2", enable_runtime_record_v2, true),
+    SYMBOL("ActivityEnableDriverApi_v2", enable_driver_record_v2, true),
 };
 
 #undef SYMBOL
@@ -103,7 +111,7 @@ load(const char *name, char why[LP_GPU_WHY])
     /* CUPTI 13.2 recurses until its stack overflows, even in cuptiGetVersion,
      * if the driver does not work.  With an older driver that works it returns
      * a status, or records: all of CUDA 13 runs on the first driver for it. */
-    if (api->has_enable_v2 != NULL && api->has_next_record_v2 == NULL &&
+    if (api->enable_v2 != NULL && api->get_next_record_v2 == NULL &&
         !lp_cuda_driver_works(&lp_cupti.cuda)) {
         snprintf(why, LP_GPU_WHY, "the driver does not work");
         return false;
@@ -113,48 +121,60 @@ load(const char *name, char why[LP_GPU_WHY])
 
 /* Have CUPTI use the clock of lineprof's lines, or measure the offset between
  * the two.  Must precede enabling any kind of record. */
-static bool
-align_clocks(char why[LP_GPU_WHY])
+static int
+align_clocks(void)
 {
-    const lp_cupti_functions *api = &lp_cupti.api;
-    int status;
-
     lp_cupti.offset = 0;
-    if (api->register_timestamp != NULL &&
-        api->register_timestamp(lp_clock_monotonic) == LP_CUPTI_OK) {
-        return true;
-    }
-    status = lp_cupti_measure_offset();
-    if (status != LP_CUPTI_OK) {
-        return lp_cupti_failed(why, "cuptiGetTimestamp", status);
-    }
-    return true;
+    return lp_cupti_set_clock(lp_clock_monotonic) == LP_CUPTI_OK
+               ? LP_CUPTI_OK
+               : lp_cupti_measure_offset();
 }
 
-/* Set CUPTI's clock, thread ids and buffer callbacks: once, however often the
- * session subscribes. */
-static bool
-prepare(char why[LP_GPU_WHY])
+/* Set CUPTI's clock, thread ids and buffer callbacks: those of the process
+ * once, however often the session subscribes.  `*call` is what fails. */
+static int
+prepare(const char **call)
 {
     static int (*prepared)(lp_cupti_requested, lp_cupti_completed);
     const lp_cupti_functions *api = &lp_cupti.api;
     int status;
 
-    if (prepared == api->register_callbacks) {
-        return true;
+    if (!lp_cupti.several && prepared == api->register_callbacks) {
+        return LP_CUPTI_OK;
     }
-    if (!align_clocks(why)) {
-        return false;
+    prepared = NULL; /* (the offset changes) */
+    *call = "cuptiGetTimestamp";
+    status = align_clocks();
+    if (status == LP_CUPTI_OK) {
+        lp_cupti_use_thread_ids();
+        lp_cupti_use_thread_buffers();
+        *call = "cuptiActivityRegisterCallbacks";
+        status = lp_cupti_register_callbacks();
     }
-    lp_cupti_use_thread_ids();
-    lp_cupti_use_thread_buffers();
-    status =
-        api->register_callbacks(lp_cupti_on_requested, lp_cupti_on_completed);
-    if (status != LP_CUPTI_OK) {
-        return lp_cupti_failed(why, "cuptiActivityRegisterCallbacks", status);
+    if (status == LP_CUPTI_OK && !lp_cupti.several) {
+        prepared = api->register_callbacks;
     }
-    prepared = api->register_callbacks;
-    return true;
+    return status;
+}
+
+/* Enable callbacks and records.  `*call` is what fails. */
+static int
+enable(const lp_gpu_options *options, const char **call)
+{
+    int status = prepare(call);
+
+    if (status == LP_CUPTI_OK) {
+        *call = "cuptiEnableCallback";
+        status = lp_cupti_enable_calls();
+    }
+    if (status == LP_CUPTI_OK) {
+        *call = "cuptiActivityEnable";
+        status = lp_cupti_enable_kinds(options);
+    }
+    if (status == LP_CUPTI_OK && lp_cupti.calls) {
+        lp_cupti_skip_queries();
+    }
+    return status;
 }
 
 /* Subscribe to CUPTI and enable callbacks and records.  `*taken` is set if
@@ -163,14 +183,10 @@ static bool
 subscribe(const lp_gpu_options *options, bool *taken, char why[LP_GPU_WHY])
 {
     const lp_cupti_functions *api = &lp_cupti.api;
+    const char *call;
     int status;
 
     lp_cupti.version = 0;
-    if (lp_cupti_is_recorded_by_another()) {
-        *taken = true;
-        return lp_cupti_failed(why, "cuptiActivityGetEnabledKinds",
-                               LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
-    }
     status = api->get_version(&lp_cupti.version);
     if (status != LP_CUPTI_OK) {
         lp_cupti.version = 0;
@@ -179,27 +195,26 @@ subscribe(const lp_gpu_options *options, bool *taken, char why[LP_GPU_WHY])
         return false;
     }
     lp_cupti_watch_forks();
-    status = api->subscribe(&lp_cupti.subscriber, lp_cupti_on_callback, NULL);
-    if (status != LP_CUPTI_OK) {
-        *taken = status == LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-        lp_cupti_failed(why, "cuptiSubscribe", status);
-        lp_cupti_explain(why, status);
+    if (!lp_cupti_subscribe(options, taken, why)) {
         return false;
     }
-    if (prepare(why)) {
-        status = lp_cupti_enable_calls();
-        if (status != LP_CUPTI_OK) {
-            lp_cupti_failed(why, "cuptiEnableCallback", status);
+    status = enable(options, &call);
+    if (status == LP_CUPTI_NOT_COMPATIBLE && lp_cupti_can_turn(taken)) {
+        api->unsubscribe(lp_cupti.subscriber);
+        if (!lp_cupti_turn(taken, why)) {
+            return false;
         }
-        else if (lp_cupti_enable_kinds(options, why)) {
-            if (lp_cupti.calls) {
-                lp_cupti_skip_queries();
-            }
-            return true;
-        }
+        lp_cupti_miss_nothing();
+        lp_cupti.calls = options->calls;
+        status = enable(options, &call);
+    }
+    if (status == LP_CUPTI_OK) {
+        return true;
     }
     api->unsubscribe(lp_cupti.subscriber);
-    return false;
+    return lp_cupti_failed(why, call,
+                           *taken ? LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
+                                  : status);
 }
 
 static bool
@@ -228,6 +243,7 @@ open_session(const lp_gpu_host *host, const lp_gpu_options *options,
         __atomic_store_n(&lp_cupti.state, LP_CUPTI_OPEN, __ATOMIC_RELEASE);
         if (load(*name, reason) && subscribe(options, &taken, reason)) {
             lp_cupti_add_current_context();
+            lp_cupti_describe_subscription(why);
             return true;
         }
         __atomic_store_n(&lp_cupti.state, LP_CUPTI_CLOSED, __ATOMIC_RELEASE);
@@ -253,8 +269,8 @@ close_session(void)
     if (!lp_cupti_is_open()) {
         return;
     }
-    __atomic_store_n(&lp_cupti.state, LP_CUPTI_CLOSED, __ATOMIC_RELEASE);
-    if (lp_cupti_join_is_settled()) {
+    __atomic_store_n(&lp_cupti.state, LP_CUPTI_CLOSED, __ATOMIC_SEQ_CST);
+    if (lp_cupti_join_is_settled() && lp_cupti_reading_is_done()) {
         lp_cupti.api.unsubscribe(lp_cupti.subscriber);
     }
 }
@@ -274,9 +290,10 @@ dropped(void)
 static bool
 note(int number, char text[LP_GPU_WHY])
 {
-    static bool (*const notes[])(char *) = {lp_cupti_describe_migrations,
-                                            lp_cupti_describe_join,
-                                            lp_cupti_describe_clock};
+    static bool (*const notes[])(char *) = {
+        lp_cupti_describe_graphs, lp_cupti_describe_migrations,
+        lp_cupti_describe_join, lp_cupti_describe_old_client,
+        lp_cupti_describe_clock};
 
     for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
         if (notes[i](text) && number-- == 0) {

@@ -1,6 +1,9 @@
 /* The one session with CUPTI of the process, shared by these sources:
  *
  * cupti_backend.c opens and closes the session;
+ * cupti_subscriber.c subscribes, alone or beside other tools, and calls the
+ * functions that these two ways do not share;
+ * cupti_old_clients.c finds libraries that exclude the second way;
  * cupti_flush.c gets all records of the work so far;
  * cupti_refusal.c says why it could not be opened;
  * cupti_kinds.c enables the kinds of records;
@@ -28,8 +31,11 @@ typedef void (*lp_cupti_callback)(void *, uint32_t, uint32_t, const void *);
 typedef void (*lp_cupti_requested)(uint8_t **, size_t *, size_t *);
 typedef void (*lp_cupti_completed)(void *, uint32_t, uint8_t *, size_t,
                                    size_t);
+typedef void (*lp_cupti_requested_v2)(uint8_t **, size_t *, size_t *, void *);
+typedef void (*lp_cupti_completed_v2)(uint8_t *, size_t, size_t, void *);
 
-/* CUPTI's functions, without "cupti", with the same signatures. */
+/* CUPTI's functions, without "cupti", with the same signatures.  Those with
+ * _v2 are for one of several subscribers, or NULL. */
 typedef struct lp_cupti_functions {
     int (*get_version)(uint32_t *);
     int (*get_result_string)(int, const char **);
@@ -55,16 +61,29 @@ typedef struct lp_cupti_functions {
     int (*get_attribute)(uint32_t, size_t *, void *);            /* or NULL */
     int (*enable_runtime_record)(uint32_t, uint8_t);             /* or NULL */
     int (*enable_driver_record)(uint32_t, uint8_t);              /* or NULL */
-    /* both or NULL; since 13.2 */
+    /* or NULL; since 13.3, and 13.2 */
     int (*is_session_running)(uint8_t *);
     int (*get_enabled_kinds)(void *, uint32_t *, uint32_t *, uint32_t *);
     int (*get_graph_exec_id)(void *, uint32_t *); /* or NULL; since 12.3 */
     int (*enable_device_graphs)(uint8_t);         /* the same */
     int (*enable_memory_source)(uint8_t);         /* or NULL; since 12.6 */
     int (*enable_hardware_clock)(uint8_t);        /* or NULL; since 12.8 */
-    void *has_enable_v2;                          /* since 13.2 */
-    void *has_next_record_v2;                     /* since 13.3 */
+    /* since 13.2 */
+    int (*register_callbacks_v2)(void *, lp_cupti_requested_v2,
+                                 lp_cupti_completed_v2);
+    int (*enable_v2)(void *, uint32_t, void *);
+    int (*disable_v2)(void *, uint32_t, void *);
+    int (*set_attribute_v2)(void *, uint32_t, size_t *, void *);
+    int (*get_attribute_v2)(void *, uint32_t, size_t *, void *);
+    /* since 13.3 */
+    int (*get_timestamp_v2)(void *, uint64_t *);
+    int (*get_next_record_v2)(void *, uint8_t *, size_t, void **);
+    int (*get_dropped_v2)(void *, void *, uint32_t, size_t *);
+    int (*enable_runtime_record_v2)(void *, uint32_t, uint8_t);
+    int (*enable_driver_record_v2)(void *, uint32_t, uint8_t);
 } lp_cupti_functions;
+
+enum { LP_CUPTI_NAME = 128 }; /* of a tool: CUPTI writes up to 64 bytes */
 
 typedef enum lp_cupti_state {
     LP_CUPTI_CLOSED = 0,
@@ -97,6 +116,7 @@ typedef enum lp_cupti_missing {
     LP_CUPTI_NO_ORIGINS,
     LP_CUPTI_NO_LAUNCHES,
     LP_CUPTI_NO_WAITS,
+    LP_CUPTI_NO_LOADS,
     LP_CUPTI_NO_CAPTURES,
     LP_CUPTI_NO_PAUSES,
     LP_CUPTI_NO_DROPPED,
@@ -112,11 +132,16 @@ typedef struct lp_cupti_session {
     lp_cupti_functions api;
     lp_cuda_driver cuda;
     void *subscriber;
+    bool several;               /* other tools can subscribe, too */
+    char beside[LP_CUPTI_NAME]; /* the first of them; "" if it is lineprof */
+    char alone[LP_GPU_WHY / 2]; /* why not several, although the library could;
+                                   or "" */
     uint32_t version;
     lp_ns opened;
     int64_t offset;   /* from CUPTI's time stamps to CLOCK_MONOTONIC, ns; 0 if
                          CUPTI has that clock (atomic) */
     uint64_t dropped; /* atomic */
+    uint32_t reading; /* buffers that are being read (atomic) */
     uint64_t buffers_out; /* buffers that CUPTI has not returned (atomic) */
     uint32_t captures;    /* graph captures in progress (atomic) */
     bool captured;        /* a graph node was created (atomic) */
@@ -147,8 +172,9 @@ lp_cupti_is_open(void)
     return __atomic_load_n(&lp_cupti.state, __ATOMIC_ACQUIRE) == LP_CUPTI_OPEN;
 }
 
-/* [ANY] A context is in use, or is about to be destroyed. */
-void lp_cupti_add_context(void *context);
+/* [ANY] A context is in use, or is about to be destroyed; `id` is that of its
+ * records, 0 if it is not known yet. */
+void lp_cupti_add_context(void *context, uint32_t id);
 void lp_cupti_drop_context(void *context);
 
 /* [ANY] Some context is about to be destroyed. */
@@ -157,22 +183,67 @@ void lp_cupti_drop_all_contexts(void);
 /* [ANY] Visit all live contexts until `visit` returns false; false then. */
 bool lp_cupti_visit_contexts(bool (*visit)(void *context));
 
-/* [ANY] The context has work that nobody has waited for yet; a context that
- * lineprof does not know counts, too. */
-void lp_cupti_add_work(const void *context);
-
-/* [ANY] A thread begins to wait for all work of a context, or has done so. */
-void lp_cupti_await_work(const void *context, bool done);
-
-/* [ANY] True if any context has such work. */
-bool lp_cupti_has_work(void);
+/* [ANY] Return the id of a context; UINT32_MAX if it is live and no work was
+ * launched in it, 0 if it is not known. */
+uint32_t lp_cupti_context_id(const void *context);
 
 /* Add the context that is current on this thread, if any. */
 void lp_cupti_add_current_context(void);
 
-/* True if another tool records activity now; to be asked before subscribing.
+/* Subscribe, beside other tools if that takes nothing from any of them, else
+ * as the only one.  False if that cannot be; `*taken` is set if that is
+ * because of another tool, whose settings were not touched. */
+bool lp_cupti_subscribe(const lp_gpu_options *options, bool *taken,
+                        char why[LP_GPU_WHY]);
+
+/* After CUPTI said NOT_COMPATIBLE: it may refuse one way because of calls in
+ * the other that are long over.  True if lineprof can turn to the other way,
+ * which nobody uses now; `*taken` is set if somebody does. */
+bool lp_cupti_can_turn(bool *taken);
+
+/* Subscribe in the other way, once unsubscribed; false as above. */
+bool lp_cupti_turn(bool *taken, char why[LP_GPU_WHY]);
+
+/* Subscribe by cuptiSubscribe_v2.  `holder` gets the name of the tool that is
+ * subscribed, the first one if there are several; "" if CUPTI does not tell.
  */
-bool lp_cupti_is_recorded_by_another(void);
+int lp_cupti_subscribe_by_name(void **subscriber, lp_cupti_callback callback,
+                               bool several, char holder[LP_CUPTI_NAME]);
+
+/* Write which way was chosen, if that is not the only way; or "". */
+void lp_cupti_describe_subscription(char text[LP_GPU_WHY]);
+
+/* Functions of CUPTI that depend on the way: the status of CUPTI. */
+int lp_cupti_register_callbacks(void);
+int lp_cupti_enable(uint32_t kind);
+int lp_cupti_disable(uint32_t kind);
+int lp_cupti_set_attribute(uint32_t attribute, void *value, size_t size);
+int lp_cupti_get_attribute(uint32_t attribute, void *value, size_t size);
+int lp_cupti_set_clock(uint64_t (*now)(void));
+int lp_cupti_set_thread_ids(uint32_t type);
+int lp_cupti_get_timestamp(uint64_t *stamp);
+int lp_cupti_get_next_record(uint8_t *buffer, size_t valid, void **record);
+int lp_cupti_get_dropped(void *context, uint32_t stream, size_t *dropped);
+int lp_cupti_enable_record_of(uint32_t domain, uint32_t call, uint8_t on);
+
+/* Choose, before kinds are enabled, between a record for each node of a graph
+ * and one for all.  Tools beside each other have the same: a choice of another
+ * one remains.  True if those for all are to be enabled. */
+bool lp_cupti_choose_graphs(bool whole);
+
+/* Write the name of a library of the process that uses CUPTI without a
+ * subscriber; false if there is none. */
+bool lp_cupti_find_old_client(char name[LP_CUPTI_NAME]);
+
+/* The same of libraries that may be loaded later: NULL at the end. */
+bool lp_cupti_expect_old_client(const char *const *paths,
+                                char name[LP_CUPTI_NAME]);
+
+/* Write a sentence on such a library, if CUPTI refuses its calls. */
+bool lp_cupti_describe_old_client(char text[LP_GPU_WHY]);
+
+/* True if anybody records activity now; to be asked before subscribing. */
+bool lp_cupti_is_recorded(void);
 
 /* At the end of a flush: conclude from missing records whether another tool
  * took them.  `before` was read when the flush began; `done` is true if the
@@ -201,12 +272,20 @@ int lp_cupti_measure_offset(void);
 void lp_cupti_flush(bool last);
 void lp_cupti_deliver(void);
 
+/* Wait, for some seconds at most, while buffers are being read; false if some
+ * still are. */
+bool lp_cupti_reading_is_done(void);
+
 /* Callbacks of CUPTI; [ANY]. */
 void lp_cupti_on_callback(void *unused, uint32_t domain, uint32_t id,
                           const void *data);
 void lp_cupti_on_requested(uint8_t **buffer, size_t *size, size_t *records);
 void lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
                            size_t size, size_t valid);
+void lp_cupti_on_requested_v2(uint8_t **buffer, size_t *size, size_t *records,
+                              void *info);
+void lp_cupti_on_completed_v2(uint8_t *buffer, size_t size, size_t valid,
+                              void *info);
 
 /* [ANY] Count the records that CUPTI has dropped since it was last asked.  No
  * lock may be held, because CUPTI takes locks of its own.  Returns its status.
@@ -234,10 +313,13 @@ int lp_cupti_enable_calls(void);
  * has one record, of its own kind. */
 void lp_cupti_expect_records(bool whole_graphs);
 
-/* Enable the kinds of records; false, with none enabled, if CUPTI refuses that
- * of kernels.  Others are left out if refused. */
-bool lp_cupti_enable_kinds(const lp_gpu_options *options,
-                           char why[LP_GPU_WHY]);
+/* Enable the kinds of records; 0, or CUPTI's status, with none enabled, if it
+ * refuses that of kernels.  Others are left out if refused. */
+int lp_cupti_enable_kinds(const lp_gpu_options *given);
+
+/* Write a sentence on graphs that are recorded as a whole although that was
+ * not asked for; false if there is none. */
+bool lp_cupti_describe_graphs(char text[LP_GPU_WHY]);
 
 /* Before kinds are enabled: settings that newer versions have, where an option
  * asks for what they add. */
@@ -250,6 +332,13 @@ void lp_cupti_on_state(const lp_cupti_state_data *data);
  * not used; false if there is no such. */
 bool lp_cupti_describe_clock(char text[LP_GPU_WHY]);
 
+/* Why a setting of all tools cannot be had, with the other tool's name. */
+#define LP_CUPTI_CAME_FIRST                                                   \
+    "they are the same for all tools, and %s came first"
+
+/* The name of a function that depends on the way, as it is called. */
+#define LP_CUPTI_NAMED(function) (lp_cupti.several ? function "_v2" : function)
+
 /* [ANY] CUPTI refuses this call, which costs `what`; the first such call
  * counts.  `call` is a static string. */
 void lp_cupti_miss(lp_cupti_missing what, const char *call, int status);
@@ -257,7 +346,7 @@ void lp_cupti_miss(lp_cupti_missing what, const char *call, int status);
 /* [ANY] True if that is missing. */
 bool lp_cupti_misses(lp_cupti_missing what);
 
-/* Another library may refuse nothing. */
+/* Another library, or its other functions, may refuse nothing. */
 void lp_cupti_miss_nothing(void);
 
 /* Write a sentence on what is missing, by its number from 0; false if there is

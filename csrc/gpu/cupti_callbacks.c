@@ -17,10 +17,11 @@ typedef enum call_class {
     COPY_ASYNC, /* the same, if memory is pageable */
     MAY_LAUNCH, /* no record on most devices */
     SYNC,       /* the thread is blocked */
-    FREE,       /* the same while there is work; a record as for ALLOC */
+    FREE,       /* the same until earlier work ends; a record as for ALLOC */
     ALLOC,      /* a record if memory is recorded */
     START,      /* collection is resumed, */
     STOP,       /* or paused */
+    LOAD,       /* modules are loaded, or a context is created */
     CAPTURE,    /* capture of a graph begins, */
     CAPTURED    /* or ends */
 } call_class;
@@ -73,7 +74,7 @@ static const uint16_t syncs[] = {
     126, 440, /* cuStreamSynchronize */
 };
 
-/* They return when the work that was launched before them is done. */
+/* They wait until the work that was launched before them is done. */
 static const uint16_t frees[] = {
     33,  245,           /* cuMemFree */
     38,  302,           /* cuMemFreeHost, cuMemHostUnregister */
@@ -82,6 +83,11 @@ static const uint16_t frees[] = {
     11,  322,           /* cuCtxDestroy */
     387, 389, 544, 545, /* cuDevicePrimaryCtxRelease, Reset */
 };
+
+/* Those of another context or device than the current one, which is their
+ * first parameter; they may destroy contexts. */
+static const uint16_t of_context[] = {11, 322};
+static const uint16_t of_device[] = {387, 389, 544, 545};
 
 static const uint16_t allocations[] = {
     29,  31,                      /* cuMemAlloc, AllocPitch */
@@ -97,9 +103,6 @@ static const uint16_t host_copies[] = {
     276, 277, 278, 279, 282, 283, 292, 293, /* _v2 */
     397, 398, 402, 403, 419, 420, 421, 422,
 };
-
-/* They may destroy contexts. */
-static const uint16_t ends[] = {11, 322, 387, 389, 544, 545};
 
 /* Launches and copies that may have many records of one id. */
 static const uint16_t many[] = {
@@ -128,6 +131,20 @@ static const uint16_t area_3[] = {
     414, 415, 416, 431, 432, 433, /* cuMemsetD2 */
 };
 
+/* What a program loads explicitly, or the runtime for it; launches and calls
+ * that free load, too. */
+static const uint16_t loads[] = {
+    10,  235, 645,
+    757, /* cuCtxCreate */
+    386, /* cuDevicePrimaryCtxRetain */
+    18,  19,  20,
+    21,       /* cuModuleLoad */
+    678, 679, /* cuLibraryLoad */
+    23,  682, 683,
+    742, /* cuModuleGetFunction, cuLibraryGetModule,
+          * cuKernelGetFunction, cuFuncLoad */
+};
+
 static const uint16_t starts[] = {308}; /* cuProfilerStart */
 static const uint16_t stops[] = {309};
 /* cuStreamBeginCapture, its _v2 and -ToGraph, cuStreamBeginRecaptureToGraph;
@@ -136,6 +153,8 @@ static const uint16_t captures[] = {495, 496, 539, 540, 720, 721, 846, 847};
 static const uint16_t captured[] = {497, 498};
 
 enum { CALLS = 1024 };
+
+typedef enum call_target { CURRENT = 0, CONTEXT, DEVICE } call_target;
 
 #define LIST(ids) ids, sizeof(ids) / sizeof(ids[0])
 
@@ -150,7 +169,7 @@ static const struct {
     {START, LIST(starts)},      {STOP, LIST(stops)},
     {ALLOC, LIST(allocations)}, {CAPTURE, LIST(captures)},
     {CAPTURED, LIST(captured)}, {LAUNCH, LIST(graph_launches)},
-    {LAUNCH, LIST(memsets)},
+    {LAUNCH, LIST(memsets)},    {LOAD, LIST(loads)},
 };
 
 enum { AREA = 128 };
@@ -174,7 +193,7 @@ static uint8_t class_of[CALLS];  /* by the id of a driver call */
 static bool has_many[CALLS];     /* the same: may have many records */
 static uint8_t size_of[CALLS];   /* the same: place of the size, or 0 */
 static uint8_t record_of[CALLS]; /* the same: has_record */
-static bool ends_context[CALLS]; /* the same, if CUPTI tells of none */
+static uint8_t target_of[CALLS]; /* the same: call_target */
 
 /* Data that CUPTI costs by refusing a callback of this class. */
 static const lp_cupti_missing missing_of[] = {
@@ -182,8 +201,8 @@ static const lp_cupti_missing missing_of[] = {
     [COPY_ASYNC] = LP_CUPTI_NO_LAUNCHES, [MAY_LAUNCH] = LP_CUPTI_NO_LAUNCHES,
     [SYNC] = LP_CUPTI_NO_WAITS,          [FREE] = LP_CUPTI_NO_WAITS,
     [ALLOC] = LP_CUPTI_NO_MEMORY_LINES,  [START] = LP_CUPTI_NO_PAUSES,
-    [STOP] = LP_CUPTI_NO_PAUSES,         [CAPTURE] = LP_CUPTI_NO_CAPTURES,
-    [CAPTURED] = LP_CUPTI_NO_CAPTURES,
+    [STOP] = LP_CUPTI_NO_PAUSES,         [LOAD] = LP_CUPTI_NO_LOADS,
+    [CAPTURE] = LP_CUPTI_NO_CAPTURES,    [CAPTURED] = LP_CUPTI_NO_CAPTURES,
 };
 
 static _Thread_local struct {
@@ -191,6 +210,8 @@ static _Thread_local struct {
     uint32_t nodes;        /* graph nodes created by this thread */
     uint32_t nodes_before; /* and before the current call */
     uint32_t timed;        /* calls in progress whose start time is known */
+    lp_ticks began;        /* start of the current call */
+    bool loaded;           /* it has loaded a module or created a context */
     uint32_t runtime;      /* id of the runtime's call in progress, or 0; only
                               if records have the ids of these */
 } here;
@@ -255,11 +276,16 @@ enable_resources(void)
     int created = enable_resource(LP_CUPTI_RESOURCE_CONTEXT_CREATED);
     int node = enable_resource(LP_CUPTI_RESOURCE_GRAPHNODE_CREATED);
     int cloned = enable_resource(LP_CUPTI_RESOURCE_GRAPHNODE_CLONED);
+    int module = enable_resource(LP_CUPTI_RESOURCE_MODULE_LOADED);
+    int load = created != LP_CUPTI_OK ? created : module;
 
     lp_cupti.init_status = created == LP_CUPTI_OK ? LP_CUPTI_OK : ready;
     lp_cupti.ends_unknown =
         enable_resource(LP_CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING) !=
         LP_CUPTI_OK;
+    if (load != LP_CUPTI_OK) {
+        lp_cupti_miss(LP_CUPTI_NO_LOADS, "cuptiEnableCallback", load);
+    }
     lp_cupti.nodes_unknown = node != LP_CUPTI_OK;
     if (node != LP_CUPTI_OK) {
         lp_cupti_miss(LP_CUPTI_NO_ORIGINS, "cuptiEnableCallback", node);
@@ -303,15 +329,18 @@ lp_cupti_enable_calls(void)
     for (size_t i = 0; i < sizeof(many) / sizeof(many[0]); i++) {
         has_many[many[i]] = true;
     }
+    for (size_t i = 0; i < sizeof(of_context) / sizeof(of_context[0]); i++) {
+        target_of[of_context[i]] = CONTEXT;
+    }
+    for (size_t i = 0; i < sizeof(of_device) / sizeof(of_device[0]); i++) {
+        target_of[of_device[i]] = DEVICE;
+    }
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         for (size_t k = 0; k < sizes[i].n; k++) {
             size_of[sizes[i].ids[k]] = sizes[i].place;
         }
     }
     enable_resources();
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-        ends_context[ends[i]] = lp_cupti.ends_unknown;
-    }
     return LP_CUPTI_OK;
 }
 
@@ -371,8 +400,7 @@ is_timed(call_class class)
            class == FREE;
 }
 
-enum { CTX_SYNCHRONIZE = 17, GRAPH_LAUNCH = 514, GRAPH_LAUNCH_PTSZ = 515 };
-static const uint64_t NO_WAIT = UINT64_MAX; /* in place of a start time */
+enum { GRAPH_LAUNCH = 514, GRAPH_LAUNCH_PTSZ = 515 };
 
 /* The id that a driver call's records have. */
 static uint32_t
@@ -393,12 +421,42 @@ on_runtime_call(const lp_cupti_call *call)
     }
 }
 
+/* A call that frees begins: it waits for the work of its context or device. */
+static uint64_t
+begin_free(uint32_t id, const lp_cupti_call *call, lp_ticks now)
+{
+    const lp_gpu_host *host = &lp_cupti.host;
+    const void *parameters = call->parameters;
+    lp_free_call free_call = {.start = now,
+                              .start_ns = lp_clock_monotonic(),
+                              .path = host->path(),
+                              .context = call->context_id,
+                              .device = LP_ANY_DEVICE};
+    uint32_t context, device;
+
+    if (parameters != NULL && target_of[id] == CONTEXT) {
+        context = lp_cupti_context_id(*(void *const *)parameters);
+        free_call.context = context != 0 ? context : call->context_id;
+    }
+    if (parameters != NULL && target_of[id] == DEVICE) {
+        device = *(const uint32_t *)parameters;
+        free_call.device = device < LP_DEVICES ? device : LP_ANY_DEVICE;
+        free_call.context = 0;
+    }
+    return lp_free_calls_begin(&host->activity->frees, &free_call);
+}
+
 static void
 begin_call(uint32_t id, const lp_cupti_call *call, call_class class,
            bool runtime)
 {
     const lp_gpu_host *host = &lp_cupti.host;
-    lp_ticks now = launches_work(class) || is_timed(class) ? host->now() : 0;
+    bool has_time = launches_work(class) || class == MAY_LAUNCH ||
+                    class == LOAD || is_timed(class);
+    lp_ticks now = has_time ? host->now() : 0;
+
+    here.began = now;
+    here.loaded = false;
 
     if (launches_work(class) || class == MAY_LAUNCH || class == ALLOC ||
         (class == FREE && lp_cupti.memory) || lp_cupti.calls) {
@@ -420,7 +478,7 @@ begin_call(uint32_t id, const lp_cupti_call *call, call_class class,
     }
     if (is_timed(class) && call->scratch != NULL) {
         here.timed++;
-        *call->scratch = class == FREE && !lp_cupti_has_work() ? NO_WAIT : now;
+        *call->scratch = class == FREE ? begin_free(id, call, now) : now;
     }
 }
 
@@ -445,12 +503,17 @@ end_capture(void)
 }
 
 static void
-end_wait(const lp_cupti_call *call, call_class class)
+end_wait(const lp_cupti_call *call, call_class class, bool loaded)
 {
     const lp_gpu_host *host = &lp_cupti.host;
-    lp_ticks ticks = host->now() - *call->scratch;
-    uint32_t path = host->path();
+    lp_ticks now = host->now(), ticks = now - *call->scratch;
+    uint32_t path;
 
+    if (class == FREE) {
+        lp_activity_end_free(host->activity, *call->scratch, now, loaded);
+        return;
+    }
+    path = host->path();
     if (class == COPY_ASYNC) {
         lp_activity_add_copy_wait(host->activity, id_of(call), ticks);
     }
@@ -493,6 +556,7 @@ end_call(uint32_t id, const lp_cupti_call *call, call_class class)
 {
     const lp_gpu_host *host = &lp_cupti.host;
     int status = call->result != NULL ? *(const int *)call->result : 0;
+    bool loaded = here.loaded;
 
     /* A failed call launches no work, and its context may be gone; during
      * capture a call creates nodes. */
@@ -504,23 +568,25 @@ end_call(uint32_t id, const lp_cupti_call *call, call_class class)
             lp_correlation_unexpect(&host->activity->correlations,
                                     id_of(call));
         }
-        if (!none && lp_cupti.device_graphs &&
-            (id == GRAPH_LAUNCH || id == GRAPH_LAUNCH_PTSZ)) {
-            on_graph_launch(call);
-        }
         if (!none) {
-            lp_cupti_add_context(call->context);
-            lp_cupti_add_work(call->context);
+            lp_cupti_add_context(call->context, call->context_id);
+            if (lp_cupti.device_graphs &&
+                (id == GRAPH_LAUNCH || id == GRAPH_LAUNCH_PTSZ)) {
+                on_graph_launch(call);
+            }
         }
-    }
-    else if (class == MAY_LAUNCH && status == 0) {
-        lp_cupti_add_work(call->context);
     }
     /* (A call that began before the session has no start time.) */
     if (is_timed(class) && call->scratch != NULL && here.timed != 0) {
         here.timed--;
-        if (*call->scratch != NO_WAIT) {
-            end_wait(call, class);
+        end_wait(call, class, loaded);
+    }
+    if (LP_UNLIKELY(loaded)) {
+        here.loaded = false;
+        /* (Other calls are waits.) */
+        if (class == LAUNCH || class == MAY_LAUNCH || class == LOAD) {
+            lp_activity_add_load(host->activity, host->path(),
+                                 host->now() - here.began);
         }
     }
     if ((class == START || class == STOP) && status == 0) {
@@ -531,18 +597,6 @@ end_call(uint32_t id, const lp_cupti_call *call, call_class class)
     }
     if (class == CAPTURED && (status == 0 || is_capture_error(status))) {
         end_capture();
-    }
-}
-
-/* cuCtxSynchronize waits for all work of the context. */
-static void
-on_synchronize(const lp_cupti_call *call)
-{
-    if (call->site == LP_CUPTI_API_ENTER) {
-        lp_cupti_await_work(call->context, false);
-    }
-    else if (call->result != NULL && *(const int *)call->result == 0) {
-        lp_cupti_await_work(call->context, true);
     }
 }
 
@@ -571,22 +625,19 @@ on_call(uint32_t domain, uint32_t id, const lp_cupti_call *call)
     if (runtime && __atomic_load_n(&lp_cupti.by_runtime, __ATOMIC_ACQUIRE)) {
         on_runtime_call(call);
     }
-    if (!runtime && id < CALLS && call->site == LP_CUPTI_API_ENTER) {
-        if (LP_UNLIKELY(ends_context[id])) {
-            lp_cupti_drop_all_contexts();
-        }
-    }
     if (call->site == LP_CUPTI_API_ENTER) {
         begin_call(id, call, class, runtime);
+        /* (Once it is known for whose work a call that frees waits.) */
+        if (LP_UNLIKELY(class == FREE && lp_cupti.ends_unknown &&
+                        target_of[id] != CURRENT)) {
+            lp_cupti_drop_all_contexts();
+        }
     }
     else {
         end_call(id, call, class);
         if (launches_work(class) && may_have_more(id)) {
             __atomic_store_n(&lp_cupti.many, true, __ATOMIC_RELEASE);
         }
-    }
-    if (class == SYNC && id == CTX_SYNCHRONIZE) {
-        on_synchronize(call);
     }
 }
 
@@ -625,11 +676,15 @@ on_graph_node(uint32_t id, const lp_cupti_graph_node *data)
 static void
 on_resource(uint32_t id, const lp_cupti_resource *resource)
 {
-    if (id == LP_CUPTI_RESOURCE_CU_INIT_FINISHED) {
+    if (id == LP_CUPTI_RESOURCE_MODULE_LOADED) {
+        here.loaded = true;
+    }
+    else if (id == LP_CUPTI_RESOURCE_CU_INIT_FINISHED) {
         lp_cupti_cuda_is_ready();
     }
     else if (id == LP_CUPTI_RESOURCE_CONTEXT_CREATED) {
-        lp_cupti_add_context(resource->context);
+        here.loaded = true;
+        lp_cupti_add_context(resource->context, 0);
         lp_cupti_cuda_is_ready();
     }
     else if (id == LP_CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING) {

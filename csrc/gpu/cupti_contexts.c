@@ -1,5 +1,5 @@
 /* The live contexts of the process, for whose work a flush waits, each with
- * whether it has work that nobody has waited for yet.
+ * the id that its records have.
  *
  * They are in blocks that are never freed, so that no reader needs a lock; few
  * programs need a second block. */
@@ -9,12 +9,9 @@
 
 enum { BLOCK = 64 };
 
-/* Work of a context since a thread last waited for all of it. */
-typedef enum context_work { NO_WORK = 0, WORK, AWAITED } context_work;
-
 typedef struct live_context {
     void *context; /* NULL in a free place (atomic) */
-    uint8_t work;  /* context_work (atomic) */
+    uint32_t id;   /* of its records; 0 until work is launched (atomic) */
 } live_context;
 
 typedef struct context_block {
@@ -86,26 +83,31 @@ find(const void *context)
 }
 
 void
-lp_cupti_add_context(void *context)
+lp_cupti_add_context(void *context, uint32_t id)
 {
     static _Thread_local void *last;
-    static _Thread_local uint32_t last_dropped;
+    static _Thread_local uint32_t last_id, last_dropped;
     uint32_t dropped_now =
         __atomic_load_n(&dropped_contexts, __ATOMIC_ACQUIRE);
     context_block *block = &first_block;
+    live_context *place;
 
-    if (context == NULL || (context == last && dropped_now == last_dropped)) {
+    if (context == NULL ||
+        (context == last && id == last_id && dropped_now == last_dropped)) {
         return;
     }
-    last = context;
-    last_dropped = dropped_now;
-    if (find(context) != NULL) { /* maybe behind a free place */
-        return;
-    }
-    while (block != NULL && !put(block, context)) {
+    place = find(context); /* maybe behind a free place */
+    while (place == NULL && block != NULL && !put(block, context)) {
         context_block *next = next_block(block);
 
         block = next != NULL ? next : add_block(block);
+    }
+    last = context;
+    last_id = id;
+    last_dropped = dropped_now;
+    place = id != 0 ? find(context) : NULL;
+    if (place != NULL) {
+        __atomic_store_n(&place->id, id, __ATOMIC_RELEASE);
     }
 }
 
@@ -116,7 +118,7 @@ lp_cupti_add_current_context(void)
 
     lp_cupti_internal_calls(true);
     if (lp_cupti.cuda.current(&context) == 0) {
-        lp_cupti_add_context(context);
+        lp_cupti_add_context(context, 0);
     }
     lp_cupti_internal_calls(false);
 }
@@ -131,8 +133,7 @@ lp_cupti_drop_context(void *context)
 
             if (__atomic_load_n(&block->places[i].context, __ATOMIC_RELAXED) ==
                 context) {
-                __atomic_store_n(&block->places[i].work, NO_WORK,
-                                 __ATOMIC_RELEASE);
+                __atomic_store_n(&block->places[i].id, 0, __ATOMIC_RELEASE);
             }
             __atomic_compare_exchange_n(&block->places[i].context, &there,
                                         NULL, false, __ATOMIC_ACQ_REL,
@@ -172,52 +173,15 @@ lp_cupti_visit_contexts(bool (*visit)(void *context))
     return true;
 }
 
-/* Return the place of a context; contexts without one share the first. */
-static live_context *
-place_of(const void *context)
+uint32_t
+lp_cupti_context_id(const void *context)
 {
-    static _Thread_local live_context *last;
+    const live_context *place = context != NULL ? find(context) : NULL;
+    uint32_t id;
 
-    if (context != NULL &&
-        (last == NULL ||
-         __atomic_load_n(&last->context, __ATOMIC_RELAXED) != context)) {
-        last = find(context);
+    if (place == NULL) {
+        return 0;
     }
-    return context != NULL && last != NULL ? last : &first_block.places[0];
-}
-
-void
-lp_cupti_add_work(const void *context)
-{
-    uint8_t *work = &place_of(context)->work;
-
-    if (__atomic_load_n(work, __ATOMIC_RELAXED) != WORK) {
-        __atomic_store_n(work, WORK, __ATOMIC_RELEASE);
-    }
-}
-
-void
-lp_cupti_await_work(const void *context, bool done)
-{
-    uint8_t before = done ? AWAITED : WORK;
-
-    /* (Work that was launched in the meantime remains.) */
-    __atomic_compare_exchange_n(&place_of(context)->work, &before,
-                                done ? NO_WORK : AWAITED, false,
-                                __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-}
-
-bool
-lp_cupti_has_work(void)
-{
-    for (context_block *block = &first_block; block != NULL;
-         block = next_block(block)) {
-        for (int i = 0; i < BLOCK; i++) {
-            if (__atomic_load_n(&block->places[i].work, __ATOMIC_ACQUIRE) !=
-                NO_WORK) {
-                return true;
-            }
-        }
-    }
-    return false;
+    id = __atomic_load_n(&place->id, __ATOMIC_ACQUIRE);
+    return id != 0 ? id : UINT32_MAX;
 }

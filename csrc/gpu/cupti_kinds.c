@@ -2,6 +2,7 @@
  * session; any other kind is left out if CUPTI refuses it, and a note says so.
  */
 #include <stddef.h>
+#include <stdio.h>
 
 #include "gpu/cupti_backend.h"
 
@@ -25,13 +26,15 @@ static const struct {
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
+static bool whole_for_others; /* graphs: another tool chose one record each */
+
 static bool
 is_wanted(size_t kind, const lp_gpu_options *options)
 {
     size_t option = kinds[kind].option;
 
-    if (option == OPTION(calls) && !lp_cupti.calls) {
-        return false; /* their callbacks were refused */
+    if (option == OPTION(calls)) {
+        return lp_cupti.calls; /* not if their callbacks were refused */
     }
     return option == ALWAYS || *(const bool *)((const char *)options + option);
 }
@@ -53,28 +56,56 @@ try_names(void)
     }
 }
 
-bool
-lp_cupti_enable_kinds(const lp_gpu_options *options, char why[LP_GPU_WHY])
+/* Choose how graphs are recorded, in `options`. */
+static void
+choose_graphs(lp_gpu_options *options)
 {
-    const lp_cupti_functions *api = &lp_cupti.api;
+    bool wanted = options->whole_graphs;
 
-    lp_cupti_use_newer_settings(options);
+    options->whole_graphs = lp_cupti_choose_graphs(wanted);
+    whole_for_others = options->whole_graphs && !wanted;
+}
+
+int
+lp_cupti_enable_kinds(const lp_gpu_options *given)
+{
+    lp_gpu_options options = *given;
+
+    choose_graphs(&options);
+    lp_cupti_use_newer_settings(&options);
     for (size_t i = 0; i < KINDS; i++) {
-        int status =
-            is_wanted(i, options) ? api->enable(kinds[i].number) : LP_CUPTI_OK;
+        bool wanted = is_wanted(i, &options);
+        int status = wanted ? lp_cupti_enable(kinds[i].number) : LP_CUPTI_OK;
 
         if (status != LP_CUPTI_OK && i == 0) {
-            return lp_cupti_failed(why, "cuptiActivityEnable", status);
+            return status;
         }
         if (status != LP_CUPTI_OK) {
-            lp_cupti_miss(kinds[i].missing, "cuptiActivityEnable", status);
+            lp_cupti_miss(kinds[i].missing,
+                          LP_CUPTI_NAMED("cuptiActivityEnable"), status);
+        }
+        if (kinds[i].number == LP_CUPTI_MEMORY2) {
+            lp_cupti.host.activity->memory.recorded =
+                wanted && status == LP_CUPTI_OK;
         }
     }
-    lp_cupti_expect_records(options->whole_graphs &&
+    lp_cupti_expect_records(options.whole_graphs &&
                             !lp_cupti_misses(LP_CUPTI_NO_WHOLE_GRAPHS));
-    if (options->migrations) {
+    if (options.migrations) {
         lp_cupti_want_migrations();
     }
     try_names();
-    return true;
+    return LP_CUPTI_OK;
+}
+
+bool
+lp_cupti_describe_graphs(char text[LP_GPU_WHY])
+{
+    if (whole_for_others) {
+        snprintf(text, LP_GPU_WHY,
+                 "graphs are recorded as a whole, because %s chose so",
+                 lp_cupti.beside[0] != '\0' ? lp_cupti.beside
+                                            : "another tool");
+    }
+    return whole_for_others;
 }

@@ -19,7 +19,7 @@ enable_migrations(void)
     lp_cupti.migrations_call = "cuptiActivityConfigureUnifiedMemoryCounter";
     if (status == LP_CUPTI_OK) {
         lp_cupti.migrations_call = "cuptiActivityEnable";
-        status = api->enable(LP_CUPTI_UNIFIED_MEMORY_COUNTER);
+        status = lp_cupti_enable(LP_CUPTI_UNIFIED_MEMORY_COUNTER);
     }
     return status;
 }

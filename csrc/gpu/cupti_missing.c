@@ -31,6 +31,7 @@ static const char *const sentences[LP_CUPTI_MISSING] = {
         "lines that captured graphs (--graph-origin) are not known",
     [LP_CUPTI_NO_LAUNCHES] = "lines of the work of some calls are not known",
     [LP_CUPTI_NO_WAITS] = "waits in some calls are not recorded",
+    [LP_CUPTI_NO_LOADS] = "loads of modules and contexts are not recorded",
     [LP_CUPTI_NO_CAPTURES] = "captures of graphs are not noticed, so that "
                              "work may be missing before the end",
     [LP_CUPTI_NO_PAUSES] =
@@ -75,8 +76,14 @@ lp_cupti_describe_missing(int number, char text[LP_GPU_WHY])
 
     for (lp_cupti_missing i = 0; i < LP_CUPTI_MISSING; i++) {
         if (lp_cupti_misses(i) && number-- == 0) {
-            lp_cupti_say(reason, sizeof(reason), missing[i].call,
-                         missing[i].status);
+            if (i == LP_CUPTI_NO_WHOLE_GRAPHS && lp_cupti.beside[0] != '\0') {
+                snprintf(reason, sizeof(reason), LP_CUPTI_CAME_FIRST,
+                         lp_cupti.beside);
+            }
+            else {
+                lp_cupti_say(reason, sizeof(reason), missing[i].call,
+                             missing[i].status);
+            }
             snprintf(text, LP_GPU_WHY, "%s: %s", sentences[i], reason);
             return true;
         }

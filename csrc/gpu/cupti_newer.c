@@ -1,24 +1,35 @@
 /* Settings that only newer versions of CUPTI have.  Each has a function of its
- * own, and an attribute for the day when CUPTI has that function no more.
+ * own, and an attribute, which several subscribers need, and for the day when
+ * CUPTI has that function no more.
  */
 #include "gpu/cupti_backend.h"
 
 #include <stdio.h>
 
-/* Return CUPTI's status; LP_CUPTI_NOT_SUPPORTED if it has neither. */
+/* Switch a setting on.  Returns CUPTI's status; LP_CUPTI_NOT_SUPPORTED if it
+ * has neither. */
 static int
 switch_on(int (*function)(uint8_t), uint32_t attribute)
 {
-    const lp_cupti_functions *api = &lp_cupti.api;
-    int status = function != NULL ? function(1) : LP_CUPTI_NOT_SUPPORTED;
+    int status = function != NULL && !lp_cupti.several
+                     ? function(1)
+                     : LP_CUPTI_NOT_SUPPORTED;
+    int by_attribute;
     uint8_t on = 1;
-    size_t size = sizeof(on);
 
-    if (status != LP_CUPTI_OK && api->set_attribute != NULL &&
-        api->set_attribute(attribute, &size, &on) == LP_CUPTI_OK) {
-        return LP_CUPTI_OK;
+    if (status == LP_CUPTI_OK) {
+        return status;
     }
-    return status;
+    by_attribute = lp_cupti_set_attribute(attribute, &on, sizeof(on));
+    return lp_cupti.several || by_attribute == LP_CUPTI_OK ? by_attribute
+                                                           : status;
+}
+
+/* The name of a setting's function, as it is called. */
+static const char *
+name_of(const char *function)
+{
+    return lp_cupti.several ? "cuptiActivitySetAttribute_v2" : function;
 }
 
 /* -- hardware time stamps ------------------------------------------------- */
@@ -77,6 +88,7 @@ static void
 use_hardware_clock(void)
 {
     const lp_cupti_functions *api = &lp_cupti.api;
+    uint8_t on = 0;
     int status;
 
     hardware.refused[0] = '\0';
@@ -94,16 +106,27 @@ use_hardware_clock(void)
                  "CUPTI has them from 12.8 on");
         return;
     }
+    if (lp_cupti.several) {
+        lp_cupti_get_attribute(LP_CUPTI_ATTR_HES, &on, sizeof(on));
+        if (on == 0 && lp_cupti.beside[0] != '\0') {
+            snprintf(hardware.refused, sizeof(hardware.refused),
+                     LP_CUPTI_CAME_FIRST, lp_cupti.beside);
+            return;
+        }
+    }
     /* Whether it works is known once CUDA is initialised: CUPTI tells. */
     for (uint32_t id = LP_CUPTI_STATE_FATAL_ERROR; id <= LP_CUPTI_STATE_ERROR;
          id++) {
         api->enable_callback(1, lp_cupti.subscriber, LP_CUPTI_DOMAIN_STATE,
                              id);
     }
+    if (on != 0) {
+        return;
+    }
     status = switch_on(api->enable_hardware_clock, LP_CUPTI_ATTR_HES);
     if (status != LP_CUPTI_OK) {
         lp_cupti_say(hardware.refused, sizeof(hardware.refused),
-                     "cuptiActivityEnableHWTrace", status);
+                     name_of("cuptiActivityEnableHWTrace"), status);
     }
 }
 
@@ -157,7 +180,7 @@ use_device_graphs(void)
     status = switch_on(api->enable_device_graphs, LP_CUPTI_ATTR_DEVICE_GRAPHS);
     if (status != LP_CUPTI_OK) {
         lp_cupti_miss(LP_CUPTI_NO_DEVICE_GRAPHS,
-                      "cuptiActivityEnableDeviceGraph", status);
+                      name_of("cuptiActivityEnableDeviceGraph"), status);
     }
     lp_cupti.device_graphs =
         status == LP_CUPTI_OK && api->get_graph_exec_id != NULL;
@@ -176,7 +199,7 @@ use_memory_sources(void)
     status = switch_on(api->enable_memory_source, LP_CUPTI_ATTR_MEMORY_SOURCE);
     if (status != LP_CUPTI_OK) {
         lp_cupti_miss(LP_CUPTI_NO_MEMORY_SOURCES,
-                      "cuptiActivityEnableAllocationSource", status);
+                      name_of("cuptiActivityEnableAllocationSource"), status);
     }
     lp_cupti.memory_sources = status == LP_CUPTI_OK;
 }

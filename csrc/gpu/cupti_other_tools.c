@@ -19,7 +19,7 @@ enum {
 };
 
 bool
-lp_cupti_is_recorded_by_another(void)
+lp_cupti_is_recorded(void)
 {
     const lp_cupti_functions *api = &lp_cupti.api;
     uint8_t in_use = 0;

@@ -11,11 +11,7 @@
 
 #include "gpu/cupti_backend.h"
 
-enum {
-    MAX_MAJOR = 99,
-    VERSION_BYTES = 24,
-    NAME_BYTES = 128 /* of a subscriber: CUPTI writes up to 64 */
-};
+enum { MAX_MAJOR = 99, VERSION_BYTES = 24 };
 
 /* Version of CUDA, in the form of cuDriverGetVersion; 0 if unknown. */
 typedef struct cuda_version {
@@ -70,8 +66,8 @@ version_of_library(void)
     if (said != 0 || api->subscribe_v2 == NULL) {
         return version_of_cuda(0);
     }
-    least = version_of_cuda(api->has_next_record_v2 != NULL ? 13030
-                            : api->has_enable_v2 != NULL    ? 13020
+    least = version_of_cuda(api->get_next_record_v2 != NULL ? 13030
+                            : api->enable_v2 != NULL        ? 13020
                                                             : 13000);
     if (least.number != 13020) {
         snprintf(least.text, VERSION_BYTES, "%s",
@@ -119,48 +115,23 @@ ignore(void *unused, uint32_t domain, uint32_t id, const void *data)
     (void)data;
 }
 
-/* Ask CUPTI for the name of the tool that is subscribed; "" if it does not
- * tell.  The session itself subscribes by the older call, because the newer
- * one gives each subscriber settings of its own. */
-static void
-ask_for_holder(char name[NAME_BYTES])
-{
-    const lp_cupti_functions *api = &lp_cupti.api;
-    lp_cupti_subscription wanted = {.size = sizeof(wanted),
-                                    .name = "lineprof",
-                                    .holder = name,
-                                    .holder_size = NAME_BYTES};
-    void *subscriber = NULL;
-
-    memset(name, 0, NAME_BYTES);
-    if (api->subscribe_v2 == NULL) {
-        return;
-    }
-    if (api->subscribe_v2(&subscriber, ignore, NULL, &wanted) == LP_CUPTI_OK) {
-        api->unsubscribe(subscriber); /* the tool has gone meanwhile */
-        name[0] = '\0';
-    }
-    name[NAME_BYTES - 1] = '\0';
-    for (char *c = name; *c != '\0'; c++) {
-        if (*c < ' ' || *c > '~') {
-            *c = '?';
-        }
-    }
-}
-
+/* Name the tool that is subscribed, if CUPTI tells: only the newer call does.
+ */
 static void
 explain_taken(char why[LP_GPU_WHY])
 {
-    char name[NAME_BYTES];
-    static const char prefix[] = "CUPTI for "; /* CUPTI adds it */
-    size_t skipped;
+    char name[LP_CUPTI_NAME] = "";
+    void *subscriber = NULL;
 
-    ask_for_holder(name);
-    skipped = strncmp(name, prefix, sizeof(prefix) - 1) == 0
-                  ? sizeof(prefix) - 1
-                  : 0;
-    if (name[skipped] != '\0') {
-        snprintf(why, LP_GPU_WHY, "held by %s (%d)", name + skipped,
+    if (lp_cupti.api.subscribe_v2 == NULL) {
+        return;
+    }
+    if (lp_cupti_subscribe_by_name(&subscriber, ignore, false, name) ==
+        LP_CUPTI_OK) {
+        lp_cupti.api.unsubscribe(subscriber); /* the tool has gone meanwhile */
+    }
+    else if (name[0] != '\0') {
+        snprintf(why, LP_GPU_WHY, "held by %s (%d)", name,
                  LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
     }
 }
@@ -179,7 +150,7 @@ lp_cupti_explain(char why[LP_GPU_WHY], int status)
     library = version_of_library();
     snprintf(said, sizeof(said), "%s", why);
     if (driver.number != 0 && library.number / 1000 > driver.number / 1000) {
-        char name[NAME_BYTES];
+        char name[LP_CUPTI_NAME];
 
         snprintf(name, sizeof(name), "libcupti %s", library.text);
         needs_newer_driver(why, name, library.number / 1000, &driver);

@@ -23,13 +23,13 @@ static const uint16_t driver_queries[] = {
 void
 lp_cupti_use_thread_ids(void)
 {
-    const lp_cupti_functions *api = &lp_cupti.api;
-    int status = api->set_thread_id_type != NULL
-                     ? api->set_thread_id_type(LP_CUPTI_THREAD_ID_SYSTEM)
-                     : LP_CUPTI_OK;
+    bool known = lp_cupti.several || lp_cupti.api.set_thread_id_type != NULL;
+    int status = lp_cupti_set_thread_ids(LP_CUPTI_THREAD_ID_SYSTEM);
 
-    if (status != LP_CUPTI_OK && lp_cupti.calls) {
-        lp_cupti_miss(LP_CUPTI_NO_CALL_THREADS, "cuptiSetThreadIdType",
+    if (known && status != LP_CUPTI_OK && lp_cupti.calls) {
+        lp_cupti_miss(LP_CUPTI_NO_CALL_THREADS,
+                      lp_cupti.several ? "cuptiActivitySetAttribute_v2"
+                                       : "cuptiSetThreadIdType",
                       status);
     }
 }
@@ -37,34 +37,26 @@ lp_cupti_use_thread_ids(void)
 void
 lp_cupti_use_thread_buffers(void)
 {
-    const lp_cupti_functions *api = &lp_cupti.api;
     uint8_t on = 0;
-    size_t size = sizeof(on);
 
     /* To change it while another tool records has undefined behaviour. */
-    if (api->get_attribute != NULL &&
-        api->get_attribute(LP_CUPTI_ATTR_PER_THREAD_BUFFERS, &size, &on) ==
-            LP_CUPTI_OK &&
+    if (lp_cupti_get_attribute(LP_CUPTI_ATTR_PER_THREAD_BUFFERS, &on,
+                               sizeof(on)) == LP_CUPTI_OK &&
         on != 0) {
         return;
     }
     on = 1;
-    size = sizeof(on);
-    if (api->set_attribute != NULL) {
-        api->set_attribute(LP_CUPTI_ATTR_PER_THREAD_BUFFERS, &size, &on);
-    }
+    lp_cupti_set_attribute(LP_CUPTI_ATTR_PER_THREAD_BUFFERS, &on, sizeof(on));
 }
 
 /* A call keeps its callbacks if it keeps its records, which need its path. */
 static void
-skip(uint32_t domain, const uint16_t *ids, size_t n,
-     int (*enable_record)(uint32_t, uint8_t))
+skip(uint32_t domain, const uint16_t *ids, size_t n)
 {
-    const lp_cupti_functions *api = &lp_cupti.api;
-
-    for (size_t i = 0; enable_record != NULL && i < n; i++) {
-        if (enable_record(ids[i], 0) == LP_CUPTI_OK) {
-            api->enable_callback(0, lp_cupti.subscriber, domain, ids[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (lp_cupti_enable_record_of(domain, ids[i], 0) == LP_CUPTI_OK) {
+            lp_cupti.api.enable_callback(0, lp_cupti.subscriber, domain,
+                                         ids[i]);
         }
     }
 }
@@ -72,12 +64,8 @@ skip(uint32_t domain, const uint16_t *ids, size_t n,
 void
 lp_cupti_skip_queries(void)
 {
-    const lp_cupti_functions *api = &lp_cupti.api;
-
     skip(LP_CUPTI_DOMAIN_RUNTIME_API, runtime_queries,
-         sizeof(runtime_queries) / sizeof(runtime_queries[0]),
-         api->enable_runtime_record);
+         sizeof(runtime_queries) / sizeof(runtime_queries[0]));
     skip(LP_CUPTI_DOMAIN_DRIVER_API, driver_queries,
-         sizeof(driver_queries) / sizeof(driver_queries[0]),
-         api->enable_driver_record);
+         sizeof(driver_queries) / sizeof(driver_queries[0]));
 }

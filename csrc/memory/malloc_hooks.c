@@ -13,7 +13,7 @@
 #  include <string.h>
 #  include <sys/mman.h>
 
-#  include "memory/elf_object.h"
+#  include "elf/elf_object.h"
 #  include "memory/heap.h"
 #  include "memory/mappings.h"
 

@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "memory/elf_object.h"
+#include "elf/elf_object.h"
 
 typedef struct lp_symbol_patch {
     const char *name;

@@ -39,6 +39,26 @@ append_waits(PyObject *list, const lp_activity *activity,
     return 0;
 }
 
+/* Append loads, which have a table of their own. */
+static int
+append_loads(PyObject *list, const lp_activity *activity,
+             const lp_activity_snapshot *copy)
+{
+    for (uint32_t i = 0; i < LP_LOAD_TIMES; i++) {
+        lp_load_time load = lp_load_times_at(&activity->loads, i);
+        lp_sum sum = {.key = {.path = load.path, .kind = LP_LOAD},
+                      .count = load.calls,
+                      .ns = load.ticks,
+                      .max = load.ticks};
+
+        if (load.calls != 0 && load.path < copy->n_paths &&
+            lp_append(list, make_sum(&sum, 0)) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static PyObject *
 make_sums(const lp_activity *activity, lp_activity_snapshot *copy)
 {
@@ -54,7 +74,8 @@ make_sums(const lp_activity *activity, lp_activity_snapshot *copy)
             Py_CLEAR(list);
         }
     }
-    if (list != NULL && append_waits(list, activity, copy) < 0) {
+    if (list != NULL && (append_waits(list, activity, copy) < 0 ||
+                         append_loads(list, activity, copy) < 0)) {
         Py_CLEAR(list);
     }
     return list;
@@ -268,6 +289,101 @@ make_devices(const lp_activity_snapshot *copy)
     return list;
 }
 
+/* Return the bytes of a sum at the peak in each view; 0 where it is not seen.
+ */
+static PyObject *
+make_parts(const lp_device_memory *memory, const lp_memory_sum *sum)
+{
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list != NULL && i < LP_MEMORY_VIEWS; i++) {
+        bool seen = memory->starts[i].number <= sum->start;
+        uint64_t bytes = seen ? lp_device_memory_at_peak(memory, sum, i) : 0;
+
+        if (lp_append(list, PyLong_FromUnsignedLongLong(bytes)) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+static PyObject *
+make_memory_sums(const lp_device_memory *memory)
+{
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list != NULL && i < memory->n_sums; i++) {
+        const lp_memory_sum *sum = &memory->sums[i];
+        const lp_memory_space *space = &memory->spaces[sum->space];
+
+        if (lp_append(list,
+                      Py_BuildValue("(IIIIKKKKN)", sum->path,
+                                    (unsigned int)space->device,
+                                    (unsigned int)space->memory, sum->start,
+                                    (ull)sum->allocs, (ull)sum->alloc_bytes,
+                                    (ull)sum->frees, (ull)sum->freed_bytes,
+                                    make_parts(memory, sum))) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+/* Return the peaks of each space in each view that has any. */
+static PyObject *
+make_memory_peaks(const lp_device_memory *memory)
+{
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list != NULL && i < memory->n_spaces; i++) {
+        const lp_memory_space *space = &memory->spaces[i];
+
+        for (size_t k = 0; list != NULL && k < LP_MEMORY_VIEWS; k++) {
+            if (space->views[k].peaks != 0 &&
+                lp_append(list,
+                          Py_BuildValue("(nIIKK)", (Py_ssize_t)k,
+                                        (unsigned int)space->device,
+                                        (unsigned int)space->memory,
+                                        (ull)space->views[k].peak,
+                                        (ull)space->views[k].peak_time)) < 0) {
+                Py_CLEAR(list);
+            }
+        }
+    }
+    return list;
+}
+
+/* Return the number of each view's start, and when that was. */
+static PyObject *
+make_memory_starts(const lp_device_memory *memory)
+{
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0;
+         list != NULL && i < LP_MEMORY_VIEWS && i < memory->n_starts; i++) {
+        if (lp_append(list, Py_BuildValue("(IK)", memory->starts[i].number,
+                                          (ull)memory->starts[i].since)) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+/* Return the memory of devices by call path; None if it is not recorded. */
+static PyObject *
+make_memory(const lp_device_memory *memory)
+{
+    if (!memory->recorded) {
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue(
+        "{sNsNsNsKsKsKsKsK}", "sums", make_memory_sums(memory), "peaks",
+        make_memory_peaks(memory), "starts", make_memory_starts(memory),
+        "unknown_frees", (ull)memory->unknown_frees, "unknown_bytes",
+        (ull)memory->unknown_bytes, "late", (ull)memory->late, "lost",
+        (ull)memory->lost, "side_bytes", (ull)lp_device_memory_bytes(memory));
+}
+
 /* gpu_snapshot() -> all records, see _core.pyi; None if no device is recorded.
  */
 static PyObject *
@@ -293,12 +409,13 @@ gpu_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     sums = make_sums(devices->activity, &copy);
     events = make_events(devices->activity, &copy, scale);
     result = Py_BuildValue(
-        "{sNsNsNsNsNsNsNsKsKsKsKsKsKsKsKsKsKsKsssI}", "paths",
+        "{sNsNsNsNsNsNsNsNsKsKsKsKsKsKsKsKsKsKsKsssI}", "paths",
         lp_path_list(devices->activity->paths, copy.n_paths), "sums", sums,
         "events", events, "names", make_names(&copy.names), "launches",
         make_launches(devices->activity, &copy), "devices",
         make_devices(&copy), "waits",
-        make_waits(devices->activity, copy.n_waits, scale), "cut_ns",
+        make_waits(devices->activity, copy.n_waits, scale), "memory",
+        make_memory(&copy.memory), "cut_ns",
         (ull)cut_of(devices->activity, &copy, scale), "origin_ns",
         (ull)devices->opened, "dropped", (ull)backend->dropped(), "invalid",
         (ull)copy.invalid, "outstanding", (ull)copy.outstanding, "left_out",
@@ -332,24 +449,26 @@ read_strings(PyObject *tuple, const char *strings[MAX_LIBRARIES + 1])
     return true;
 }
 
-/* gpu_open(backend, driver, libraries, calls, memory, migrations,
- * whole_graphs, hardware_clock, events) -> (opened, reason) */
+/* gpu_open(backend, driver, libraries, clients, recorded, calls, memory,
+ * migrations, whole_graphs, hardware_clock, events) -> (opened, reason or way)
+ */
 static PyObject *
 gpu_open(PyObject *Py_UNUSED(module), PyObject *args)
 {
     const char *backend, *libraries[MAX_LIBRARIES + 1];
-    int calls, memory, migrations, whole_graphs, hardware_clock;
+    const char *clients[MAX_LIBRARIES + 1];
+    int recorded, calls, memory, migrations, whole_graphs, hardware_clock;
     lp_gpu_options options;
-    PyObject *tuple;
+    PyObject *tuple, *others;
     Py_ssize_t events;
     char why[LP_GPU_WHY] = "";
     bool opened;
 
-    if (!PyArg_ParseTuple(args, "ssO!pppppn:gpu_open", &backend,
-                          &options.driver, &PyTuple_Type, &tuple, &calls,
-                          &memory, &migrations, &whole_graphs, &hardware_clock,
-                          &events) ||
-        !read_strings(tuple, libraries)) {
+    if (!PyArg_ParseTuple(
+            args, "ssO!O!ppppppn:gpu_open", &backend, &options.driver,
+            &PyTuple_Type, &tuple, &PyTuple_Type, &others, &recorded, &calls,
+            &memory, &migrations, &whole_graphs, &hardware_clock, &events) ||
+        !read_strings(tuple, libraries) || !read_strings(others, clients)) {
         return NULL;
     }
     if (lp_the_engine.clock.name == NULL) {
@@ -358,6 +477,8 @@ gpu_open(PyObject *Py_UNUSED(module), PyObject *args)
         return NULL;
     }
     options.libraries = libraries;
+    options.clients = clients;
+    options.recorded = recorded;
     options.calls = calls;
     options.memory = memory;
     options.migrations = migrations;
@@ -394,6 +515,23 @@ gpu_flush(PyObject *Py_UNUSED(module), PyObject *args)
     }
     lp_gpu_session_flush(last);
     Py_RETURN_NONE;
+}
+
+/* The memory of devices that is allocated from now on has a peak of its own:
+ * return the number of this start. */
+static PyObject *
+gpu_memory_start(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    lp_activity *activity = lp_the_gpu_session.activity;
+    uint32_t start = 0;
+
+    if (activity != NULL) {
+        pthread_mutex_lock(&activity->lock);
+        start =
+            lp_device_memory_start(&activity->memory, lp_clock_monotonic());
+        pthread_mutex_unlock(&activity->lock);
+    }
+    return PyLong_FromUnsignedLong(start);
 }
 
 static PyObject *
@@ -469,6 +607,7 @@ PyMethodDef lp_gpu_functions[] = {
     {"gpu_is_open", gpu_is_open, METH_NOARGS, NULL},
     {"gpu_forked", gpu_forked, METH_NOARGS, NULL},
     {"gpu_flush", gpu_flush, METH_VARARGS, NULL},
+    {"gpu_memory_start", gpu_memory_start, METH_NOARGS, NULL},
     {"gpu_deliver", gpu_deliver, METH_NOARGS, NULL},
     {"gpu_snapshot", gpu_snapshot, METH_NOARGS, NULL},
     {"collect", collect, METH_O, NULL},

@@ -238,11 +238,18 @@ lp_call_paths_root(lp_call_paths *paths, uint32_t thread, bool adopted)
 void
 lp_call_paths_add_wait(lp_call_paths *paths, uint32_t number, uint64_t ticks)
 {
+    lp_call_paths_extend_wait(paths, number, ticks, ticks);
+}
+
+void
+lp_call_paths_extend_wait(lp_call_paths *paths, uint32_t number, uint64_t more,
+                          uint64_t ticks)
+{
     lp_call_path *path = lp_call_paths_at(paths, number);
     uint64_t max = __atomic_load_n(&path->max_wait_ticks, __ATOMIC_RELAXED);
 
-    __atomic_fetch_add(&path->waits, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&path->wait_ticks, ticks, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&path->waits, more == ticks, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&path->wait_ticks, more, __ATOMIC_RELAXED);
     while (ticks > max && !__atomic_compare_exchange_n(
                               &path->max_wait_ticks, &max, ticks, true,
                               __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {

@@ -90,4 +90,8 @@ lp_call_paths_at(const lp_call_paths *paths, uint32_t number)
 void lp_call_paths_add_wait(lp_call_paths *paths, uint32_t number,
                             uint64_t ticks);
 
+/* So many ticks more of a wait are known, which has `ticks` by now. */
+void lp_call_paths_extend_wait(lp_call_paths *paths, uint32_t number,
+                               uint64_t more, uint64_t ticks);
+
 #endif

@@ -148,6 +148,7 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("gpu_ns INTEGER", "own_gpu_ns INTEGER", "kernels INTEGER"),
         *("copy_ns INTEGER", "copy_bytes INTEGER", "wait_ns INTEGER"),
         *("alloc_bytes INTEGER", "free_bytes INTEGER"),
+        *("live_bytes INTEGER", "peak_bytes INTEGER"),  # NULL: not known
     ),
     "slices": (
         _PROCESS,
@@ -430,12 +431,14 @@ def _name(kind: str, name: str) -> str:
 
 
 def _by_line(gpu: Gpu, ids: Ids) -> Rows:
+    knows_blocks = gpu.memory.is_known
     for key, lines in numbers_of_lines(gpu).items():
         for line, one in lines.items():
             yield (
                 *(ids[key], line, one.gpu_ns, one.self_ns, one.kernels),
                 *(one.memcpy_ns, one.memcpy_bytes, one.wait_ns),
                 *(one.alloc_bytes, one.free_bytes),
+                *((one.live_bytes, one.peak_bytes) if knows_blocks else (None, None)),
             )
 
 

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from lineprof.model.gpu import GPU_DEVICES, GPU_PATHS, GPU_SUMS, NO_GPU, Gpu
+from lineprof.model.gpu_memory import GPU_MEMORY_SUMS, GpuMemory
 from lineprof.model.host_memory import (
     MEMORY_PATHS,
     MEMORY_SUMS,
@@ -237,7 +238,27 @@ def _gpu(before: Gpu, after: Gpu, places: Places) -> Gpu:
             )
         if one.count or one.ns:
             sums.append(one)
-    return Gpu(paths=after.paths, sums=tuple(sums), devices=after.devices)
+    earlier = GPU_MEMORY_SUMS.moved(before.memory.sums, moves)
+    old_parts = {GPU_MEMORY_SUMS.identity(one): one for one in earlier}
+    parts = []
+    for part in after.memory.sums:
+        old_part = old_parts.get(GPU_MEMORY_SUMS.identity(part))
+        parts.append(
+            part._replace(
+                allocs=part.allocs - (old_part.allocs if old_part else 0),
+                alloc_bytes=part.alloc_bytes
+                - (old_part.alloc_bytes if old_part else 0),
+                freed_bytes=part.freed_bytes
+                - (old_part.freed_bytes if old_part else 0),
+                peak_bytes=0,
+            )
+        )
+    return Gpu(
+        paths=after.paths,
+        sums=tuple(sums),
+        devices=after.devices,
+        memory=GpuMemory(sums=tuple(parts)),
+    )
 
 
 # Memory.

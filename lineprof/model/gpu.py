@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.errors import LineprofError
+from lineprof.model.gpu_memory import NO_GPU_MEMORY, TORCH, GpuMemory
 from lineprof.model.relation import (
     DEVICE,
     NAME,
@@ -56,12 +57,12 @@ KERNEL, MEMCPY, MEMSET, WAIT = "kernel", "memcpy", "memset", "wait"
 
 RUNTIME, DRIVER, MIGRATION = "runtime", "driver", "migration"
 
-ALLOC, FREE, GRAPH = "alloc", "free", "graph"
+ALLOC, FREE, GRAPH, LOAD = "alloc", "free", "graph", "load"
 
 # By the number that the core gives a kind; kinds of a newer core are UNKNOWN.
 KINDS = (
     *("", KERNEL, MEMCPY, MEMSET, WAIT, RUNTIME),
-    *(DRIVER, MIGRATION, ALLOC, FREE, GRAPH),
+    *(DRIVER, MIGRATION, ALLOC, FREE, GRAPH, LOAD),
 )
 
 UNKNOWN = "?"
@@ -226,6 +227,7 @@ class Gpu(NamedTuple):
     timelines: tuple[Timeline, ...] = ()
     # Long slices of processes without a timeline of their lines, for idle times.
     slices: tuple[Trace, ...] = ()
+    memory: GpuMemory = NO_GPU_MEMORY
 
 
 NO_GPU = Gpu()
@@ -265,9 +267,12 @@ class GpuNumbers(NamedTuple):
     wait_ns: int = 0  # while the thread was blocked until the device was done
     waits: int = 0
     alloc_bytes: int = 0
-    free_bytes: int = 0
+    free_bytes: int = 0  # freed by it, whoever allocated
+    live_bytes: int = 0  # allocated by it and live at the end, whoever frees,
+    peak_bytes: int = 0  # and at the peak; 0 if that is not known
     max_kernel_ns: int = 0
     migrations: Copies = ()  # of managed memory, in the same form
+    load_ns: int = 0  # of calls that loaded modules or created a context; no waits
 
     @property
     def memcpy_ns(self) -> int:
@@ -318,6 +323,7 @@ _COUNTED: dict[str, dict[str, str]] = {
     MEMSET: {"gpu_ns": "ns", "memset_ns": "ns", "memsets": "count"},
     GRAPH: {"gpu_ns": "ns"},
     WAIT: {"wait_ns": "ns", "waits": "count"},
+    LOAD: {"load_ns": "ns"},
     ALLOC: {"alloc_bytes": "bytes"},
     FREE: {"free_bytes": "bytes"},
     MEMCPY: {},  # by direction
@@ -571,9 +577,16 @@ def _by_path(
 ) -> dict[int, GpuAccumulator]:
     """Return the numbers of each path with work, and always those of NO_PATH."""
     found = defaultdict(GpuAccumulator, {NO_PATH: GpuAccumulator()})
+    torch = gpu.memory.torch_devices
     for one in _selected(gpu, kernel):
-        if one.kind in _COUNTED:
+        if one.kind in _COUNTED and (
+            one.kind not in {ALLOC, FREE}
+            or (one.name == TORCH) == (one.device in torch)
+        ):
             found[_charged_path(one, capture=capture)].count(one)
+    for part in gpu.memory.shown:
+        found[part.path].numbers["live_bytes"] += part.live_bytes
+        found[part.path].numbers["peak_bytes"] += part.peak_bytes
     for path, numbers in found.items():
         if path != NO_PATH and gpu.paths[path].adopted:
             numbers.numbers["adopted_ns"] = numbers.numbers["gpu_ns"]

@@ -13,6 +13,12 @@ from operator import add
 from typing import TYPE_CHECKING, TypeVar
 
 from lineprof.model.gpu import GPU_DEVICES, GPU_PATHS, GPU_RUNS, GPU_SUMS, Gpu
+from lineprof.model.gpu_memory import (
+    GPU_MEMORY_PEAKS,
+    GPU_MEMORY_RUNS,
+    GPU_MEMORY_SUMS,
+    GpuMemory,
+)
 from lineprof.model.host_memory import (
     MEMORY_PATHS,
     MEMORY_RUNS,
@@ -97,6 +103,17 @@ def merge(profiles: Sequence[Profile]) -> Profile:
             runs=parts(lambda one, to: GPU_RUNS.moved(one.gpu.runs, to)),
             timelines=parts(lambda one, to: _moved_timelines(one.gpu.timelines, to)),
             slices=parts(lambda one, to: _moved_traces(one.gpu.slices, to)),
+            memory=GpuMemory(
+                sums=parts(
+                    lambda one, to: GPU_MEMORY_SUMS.moved(one.gpu.memory.sums, to)
+                ),
+                peaks=parts(
+                    lambda one, to: GPU_MEMORY_PEAKS.moved(one.gpu.memory.peaks, to)
+                ),
+                runs=parts(
+                    lambda one, to: GPU_MEMORY_RUNS.moved(one.gpu.memory.runs, to)
+                ),
+            ),
         ),
         calls=_merge_calls([one.calls for one in profiles], all_places),
         waits=WAITS.added_up(parts(lambda one, to: WAITS.moved(one.waits, to))),

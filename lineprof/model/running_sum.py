@@ -10,6 +10,12 @@ from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.model.gpu import GPU_DEVICES, GPU_RUNS, GPU_SUMS, Gpu, GpuPath, GpuSum
+from lineprof.model.gpu_memory import (
+    GPU_MEMORY_PEAKS,
+    GPU_MEMORY_RUNS,
+    GPU_MEMORY_SUMS,
+    GpuMemory,
+)
 from lineprof.model.host_memory import MEMORY_RUNS, MEMORY_SUMS, HostMemory
 from lineprof.model.merge import CallSum, SourceSum, moved_by
 from lineprof.model.profile import Profile
@@ -40,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from lineprof.model.gpu import GpuDevice, GpuRun
+    from lineprof.model.gpu_memory import GpuMemoryPeak, GpuMemoryRun, GpuMemorySum
     from lineprof.model.host_memory import MemoryPath, MemoryRun, MemorySum
     from lineprof.model.rank_lines import Place
     from lineprof.model.records import (
@@ -262,6 +269,9 @@ class _GpuSums:
         self._sums: RecordSum[GpuSum] = RecordSum(GPU_SUMS)
         self._devices: list[GpuDevice] = []
         self._runs: list[GpuRun] = []
+        self._memory: RecordSum[GpuMemorySum] = RecordSum(GPU_MEMORY_SUMS)
+        self._peaks: list[GpuMemoryPeak] = []
+        self._memory_runs: list[GpuMemoryRun] = []
         self._first: dict[tuple[int, str], int] = {}  # device by number and name
 
     def add(self, gpu: Gpu, processes: Places) -> None:
@@ -279,6 +289,9 @@ class _GpuSums:
         self._runs += GPU_RUNS.moved(gpu.runs, processes)
         places = {PATH: paths.__getitem__, DEVICE: devices.__getitem__}
         self._sums.add(GPU_SUMS.moved(gpu.sums, places))
+        self._memory.add(GPU_MEMORY_SUMS.moved(gpu.memory.sums, places))
+        self._peaks += GPU_MEMORY_PEAKS.moved(gpu.memory.peaks, {**processes, **places})
+        self._memory_runs += GPU_MEMORY_RUNS.moved(gpu.memory.runs, processes)
 
     def gpu(self) -> Gpu:
         """Return the sum of all GPU data."""
@@ -287,6 +300,11 @@ class _GpuSums:
             sums=self._sums.records,
             devices=tuple(self._devices),
             runs=tuple(self._runs),
+            memory=GpuMemory(
+                sums=self._memory.records,
+                peaks=tuple(self._peaks),
+                runs=tuple(self._memory_runs),
+            ),
         )
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.gpu import NO_GPU, Gpu
+from lineprof.model.gpu_memory import GpuMemory
 from lineprof.model.host_memory import HostMemory
 from lineprof.model.profile import Profile
 from lineprof.model.records import UNKNOWN_THREAD
@@ -257,4 +258,15 @@ def _gpu(gpu: Gpu, indexes: _Indexes) -> Gpu:
             replace(one, process=indexes.process(one.process)) for one in gpu.timelines
         ),
         slices=tuple(map(indexes.trace, gpu.slices)),
+        memory=GpuMemory(
+            sums=gpu.memory.sums,
+            peaks=tuple(
+                one._replace(process=indexes.process(one.process))
+                for one in gpu.memory.peaks
+            ),
+            runs=tuple(
+                one._replace(process=indexes.process(one.process))
+                for one in gpu.memory.runs
+            ),
+        ),
     )

@@ -1,4 +1,4 @@
-"""CUPTI libraries of this machine, in the order in which to try them.
+"""CUPTI libraries of this machine, in the order in which to try them, and its clients.
 
 One copy of CUPTI belongs in a process: the one that a framework has loaded or will
 load. Imported only if there is a GPU.
@@ -22,6 +22,7 @@ _NAMES = ("libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.1
 # A library's name may contain a hash, if auditwheel has put it into a wheel.
 _CUPTI = re.compile(r"libcupti(?:-[0-9a-f]+)?\.so")
 _RUNTIME = re.compile(r"libcudart(?:-[0-9a-f]+)?\.so\.(\d+)")
+_CLIENT = re.compile(r"lib(?:torch_cpu|torch_cuda|kineto.*)\.so")
 _OF_TORCH = re.compile(r"^cuda\b.*= *['\"](\d+)\.", re.MULTILINE)  # in version.py
 _OF_OTHERS = re.compile(r"(?:cupy_cuda|jax_cuda)(\d\d)", re.IGNORECASE)
 
@@ -41,7 +42,7 @@ def libraries() -> tuple[str, ...]:
         return (given,)
     mapped = _mapped()
     cupti = [path for path in mapped if _is_cupti(path)]
-    roots = [root or "." for root in sys.path if isinstance(root, str)]
+    roots = _roots()
     wheels = _below(roots, _IN_WHEELS)
     named = map(os.environ.get, ("CUDA_HOME", "CUDA_PATH"))
     toolkits = _below([*filter(None, named), sys.prefix, _TOOLKIT], _IN_TOOLKITS)
@@ -51,6 +52,26 @@ def libraries() -> tuple[str, ...]:
     wheels.sort(key=lambda path: f".so.{major}" not in path)
     names = sorted(_NAMES, key=lambda name: f".so.{major}" not in name)
     return tuple(dict.fromkeys([*cupti, *wheels, *names, *toolkits]))
+
+
+def clients() -> tuple[str, ...]:
+    """Return the libraries of an installed PyTorch, whose profiler uses CUPTI.
+
+    PyTorch is not imported.
+    """
+    for root in _roots():
+        folder = os.path.join(root, "torch", "lib")
+        try:
+            names = sorted(filter(_CLIENT.match, os.listdir(folder)))
+        except OSError:
+            continue
+        return tuple(os.path.join(folder, name) for name in names)
+    return ()
+
+
+def _roots() -> list[str]:
+    """Return the folders in which Python searches for modules."""
+    return [root or "." for root in sys.path if isinstance(root, str)]
 
 
 def _is_cupti(path: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import time
 from collections import namedtuple
 
 from lineprof.errors import LineprofError
@@ -16,9 +17,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from lineprof.recording.torch_memory import TorchHistory
     from lineprof.snapshot.gpu import Baseline, Taken
 
 CHOICES = ("auto", "off", "nvtx")
+_TORCH = "torch"  # in place of yes, for GpuOptions.memory
 RANGES = ("auto", "line", "func", "off")
 CLOCKS = ("software", "hardware")  # who gives the time stamps of a device's work
 GRAPHS = ("node", "graph")  # a record for each node of a graph, or one for all
@@ -44,16 +47,16 @@ class GpuOptions(
     """Options of GPU recording; None takes the environment's variable, or the default.
 
     `choice` is one of `CHOICES`; `calls` are those of CUDA's API; `memory` records
-    what is allocated and freed; `migrations` are those of managed memory; `graphs` is
-    one of `GRAPHS`, `clock` one of `CLOCKS`; `events` is the number of records that are
-    kept one by one.
+    what is allocated and freed, "torch" also blocks of PyTorch's; `migrations` are
+    those of managed memory; `graphs` is one of `GRAPHS`, `clock` one of `CLOCKS`;
+    `events` is the number of records that are kept one by one.
     """
 
     __slots__ = ()
 
     choice: str | None  # LINEPROF_GPU, or auto
     calls: bool | None  # LINEPROF_GPU_API, or off
-    memory: bool | None  # LINEPROF_GPU_MEMORY, or off
+    memory: bool | str | None  # LINEPROF_GPU_MEMORY, or off; "torch": PyTorch's, too
     migrations: bool | None  # LINEPROF_UVM, or off
     graphs: str | None  # LINEPROF_CUDA_GRAPH, or node
     clock: str | None  # LINEPROF_GPU_CLOCK, or software
@@ -93,6 +96,7 @@ class _Session:
         self.core: ModuleType | None = None  # the C module, once a backend is open
         self.gpu: GpuStatus | None = None
         self.ranges: tuple[str, str] | None = None
+        self.torch: TorchHistory | None = None
 
 
 _session = _Session()
@@ -117,7 +121,10 @@ def gpu_status() -> GpuStatus:
 
 def gpu_notes() -> list[str]:
     """Return a sentence on each kind of GPU data that could not be recorded."""
-    return _session.core.gpu_notes() if _session.core is not None else []
+    notes = _session.core.gpu_notes() if _session.core is not None else []
+    if _session.torch and _session.torch.problem:
+        notes.append(_session.torch.problem)
+    return notes
 
 
 def wanted(name: str, given: str | None, choices: tuple[str, ...]) -> str:
@@ -164,7 +171,17 @@ def open_gpu(core: ModuleType, given: GpuOptions | str | None) -> GpuStatus:
         )
     elif _session.gpu is None or _session.gpu.backend == "none":
         _session.gpu = _why_not(word) or _open(core, options, graphs, clock)
+    if _session.torch is None and _wants_torch(options) and _may_work(_session.gpu):
+        from lineprof.recording.torch_memory import TorchHistory  # noqa: PLC0415  # few want it
+
+        _session.torch = TorchHistory()
     return _session.gpu
+
+
+def _wants_torch(options: GpuOptions) -> bool:
+    """Return whether blocks of PyTorch's allocator are asked for."""
+    given = options.memory
+    return (os.environ.get("LINEPROF_GPU_MEMORY") if given is None else given) == _TORCH
 
 
 def _is_present() -> bool:
@@ -195,8 +212,6 @@ def _why_not(word: str) -> GpuStatus | None:
         return GpuStatus("none", "GPUs are recorded on Linux alone", present=False)
     if not _is_present():
         return GpuStatus("none", "there is no NVIDIA GPU", present=False)
-    if _is_profiled_by_torch():
-        return GpuStatus("none", f"{_HELD} PyTorch's profiler", present=True)
     return None
 
 
@@ -204,7 +219,7 @@ def _is_profiled_by_torch() -> bool:
     """Return whether PyTorch's profiler is active.
 
     From 2.15 on it uses CUPTI without a subscription, so that CUPTI does not refuse
-    a second tool.
+    a second tool, and before 13.3 cannot be asked for one.
     """
     torch = sys.modules.get("torch")
     try:
@@ -217,13 +232,16 @@ def _is_profiled_by_torch() -> bool:
 
 
 def _open(core: ModuleType, options: GpuOptions, graphs: str, clock: str) -> GpuStatus:
-    from lineprof.recording.cupti_libraries import libraries  # noqa: PLC0415  # with a GPU
+    from lineprof.recording.cupti_libraries import clients, libraries  # noqa: PLC0415  # with a GPU
 
+    torch = _is_profiled_by_torch()
     try:
         opened, why = core.gpu_open(
             "cupti",
             os.environ.get("LINEPROF_CUDA") or "libcuda.so.1",
             libraries(),
+            clients(),
+            torch,
             _is_on("LINEPROF_GPU_API", options.calls),
             _is_on("LINEPROF_GPU_MEMORY", options.memory),
             _is_on("LINEPROF_UVM", options.migrations),
@@ -234,14 +252,15 @@ def _open(core: ModuleType, options: GpuOptions, graphs: str, clock: str) -> Gpu
     except (OverflowError, ValueError) as error:  # a path or number that C cannot hold
         opened, why = False, str(error)
     if not opened:
-        return GpuStatus("none", _reason(why), present=True)
+        return GpuStatus("none", _reason(why, torch=torch), present=True)
     _session.core = core
-    return GpuStatus("cupti", "CUPTI records its work", present=True)
+    way = f" ({why})" if why else ""
+    return GpuStatus("cupti", f"CUPTI records its work{way}", present=True)
 
 
-def _is_on(name: str, given: bool | None) -> bool:  # noqa: FBT001
+def _is_on(name: str, given: bool | str | None) -> bool:  # noqa: FBT001
     if given is not None:
-        return given
+        return bool(given)
     return os.environ.get(name, "") not in {"", "0", "off"}
 
 
@@ -251,12 +270,17 @@ def _events() -> int:
     return int(given) if given.isdecimal() else _EVENTS
 
 
-def _reason(why: str) -> str:
-    """Return the reason `why` CUPTI could not be opened, in users' terms."""
+def _reason(why: str, *, torch: bool) -> str:
+    """Return the reason `why` CUPTI could not be opened, in users' terms.
+
+    torch: whether PyTorch's profiler is active.
+    """
     if not why.endswith(_IN_USE):
         return f"CUPTI can't be used: {why}"
     if why.startswith(_NAMED_HOLDER):  # since CUPTI 13.0
         holder = why[len(_NAMED_HOLDER) : -len(_IN_USE)].strip()
+    elif torch:
+        holder = "PyTorch's profiler"
     elif "NSYS_PROFILING_SESSION_ID" in os.environ:
         holder = "Nsight Systems"
     elif os.environ.get("CUDA_INJECTION64_PATH"):
@@ -278,6 +302,7 @@ class GpuWork:
         """Start now; `core` is the C module, `options` are those of `open_gpu`."""
         self._core = core
         self._baseline: Baseline | None = None
+        self._start_ns = time.time_ns()
         self.has_ended = False  # the program, so that work that still runs is given up
         before = core.gpu_is_open()
         self.status = open_gpu(core, options)
@@ -286,12 +311,14 @@ class GpuWork:
 
     def restart(self) -> None:
         """Start again: records so far do not belong to this profiler."""
+        self._start_ns = time.time_ns()
         if not self._core.gpu_is_open():
             return
         from lineprof.snapshot.gpu import baseline_of  # noqa: PLC0415  # with a GPU
 
         self._core.gpu_flush()
-        self._baseline = baseline_of(self._core.gpu_snapshot())
+        start = self._core.gpu_memory_start()
+        self._baseline = baseline_of(self._core.gpu_snapshot(), start)
 
     @property
     def is_possible(self) -> bool:
@@ -322,4 +349,10 @@ class GpuWork:
             reason=status.reason,
             present=status.present,
         )
-        return Taken(run=run, raw=self._core.gpu_snapshot(), baseline=self._baseline)
+        raw = self._core.gpu_snapshot()
+        torch = None
+        if _session.torch and not so_far:
+            torch = _session.torch.take(self._start_ns)
+            if self.has_ended:
+                _session.torch.end()
+        return Taken(run=run, raw=raw, baseline=self._baseline, torch=torch)

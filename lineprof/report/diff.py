@@ -18,7 +18,7 @@ from lineprof.console.terminal import PLAIN, Terminal, box_characters_of
 from lineprof.model.names import short_names
 from lineprof.model.own_waits import knows_waits
 from lineprof.model.records import GIL, IO, LOCK, OTHER, SLEEP
-from lineprof.report import diff_memory, markdown
+from lineprof.report import diff_memory, gpu_memory, markdown
 from lineprof.report.columns import SOURCE_TITLE
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
@@ -286,6 +286,10 @@ def _text(difference: Difference, options: Options) -> Iterator[str]:
             yield f"{less} changed within noise; --limit 0 lists all"
     rows = memory_rows(comparison)
     yield from diff_memory.section(rows, comparison, names, options)
+    peaks = gpu_memory.changed_peaks(difference.before, difference.after)
+    if peaks:
+        yield ""
+        yield from map(gpu_memory.change_text, peaks)
 
 
 def _summary(rows: Sequence[Row], noun: str, count: str) -> str:
@@ -788,6 +792,7 @@ def as_json(difference: Difference, options: Options) -> Iterator[str]:
     """Yield the comparison as one JSON object, a function or line on each line."""
     comparison = difference.comparison
     whole, process = comparison.whole, comparison.process_ns
+    peaks = gpu_memory.changed_peaks(difference.before, difference.after)
     head = {
         "format": FORMAT,
         "unit": "ns",
@@ -802,6 +807,7 @@ def as_json(difference: Difference, options: Options) -> Iterator[str]:
         "wait_ns": _judged(whole, "wait_ns"),
         "ready_ns": _change(comparison.ready_ns, None),
         **_memory_fields(whole),
+        **({"gpu_memory": [one._asdict() for one in peaks]} if peaks else {}),
     }
     yield f"{json.dumps(head)[:-1]},"
     tables = {"functions": function_rows(comparison), "lines": line_rows(comparison)}

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
 from lineprof.model.gpu import (
+    ALLOC,
+    FREE,
     GRAPH,
     KERNEL,
     MEMCPY,
@@ -19,6 +21,7 @@ from lineprof.model.gpu import (
     NO_PATH,
     UNKNOWN,
 )
+from lineprof.model.gpu_memory import TORCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,6 +56,8 @@ def activity_name(kind: str, name: str) -> str:
     """Return the name of an activity as nvprof prints it."""
     if kind == MEMSET:
         return "[CUDA memset]"
+    if name == TORCH and kind in {ALLOC, FREE}:
+        return f"[PyTorch {kind}]"
     shown = kernel_name(name)
     if kind == MEMCPY:
         return f"[CUDA memcpy {shown}]" if name != UNKNOWN else "[CUDA memcpy]"

@@ -20,6 +20,7 @@ from lineprof.model.gpu import (
 from lineprof.model.gpu_idle import idle_share
 from lineprof.model.units import AUTO_UNIT, NANOSECOND, format_seconds
 from lineprof.patterns import listed
+from lineprof.report import gpu_memory
 from lineprof.report.gpu_format import kernel_filter, kernel_name, size_text, time_text
 from lineprof.report.gpu_idle import idle_note, idle_of_lines
 from lineprof.report.line_table import Column, Line, decimal, scale_of
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lineprof.model.gpu import Gpu, GpuCopies, GpuDevice, Kernels
+    from lineprof.model.gpu_memory import GpuMemory
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.line_table import FunctionTable, Scale
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 _MEAN = "mean"  # the column that needs all kernels of a line
 
 _IDLE = "idle"  # the column that needs the timelines
+
+_OF_BLOCKS = ("live", "peak")  # the columns that need the memory of blocks
 
 _MEGABYTE = 1e6  # bytes
 
@@ -121,6 +125,7 @@ GPU_COLUMNS = {
     "copy": _column("Copy Time", lambda line: line.gpu.memcpy_ns),
     "mb": _megabytes("Copy MB", lambda line: line.gpu.memcpy_bytes),
     "wait": _column("Wait", lambda line: line.gpu.wait_ns),
+    "load": _column("Load", lambda line: line.gpu.load_ns),
     "self": _column("GPU Self", lambda line: line.gpu.self_ns),
     "adopted": _column("Adopted", lambda line: line.gpu.adopted_ns),
     "memset": _column("Memset", lambda line: line.gpu.memset_ns),
@@ -135,6 +140,8 @@ GPU_COLUMNS = {
     "uvm-mb": _megabytes("UVM MB", lambda line: line.gpu.migration_bytes),
     "alloc": _megabytes("Alloc MB", lambda line: line.gpu.alloc_bytes),
     "free": _megabytes("Free MB", lambda line: line.gpu.free_bytes),
+    "live": _megabytes("Live MB", lambda line: line.gpu.live_bytes),
+    "peak": _megabytes("Peak MB", lambda line: line.gpu.peak_bytes),
     _IDLE: _column("GPU Idle", lambda line: line.idle_ns),
 }
 
@@ -172,15 +179,21 @@ def with_gpu(
             for number in sorted({*numbers, *own_idle})
         ]
         sums = table._replace(gpu_ns=total.gpu_ns, wait_ns=total.wait_ns)
-        done.append(_with_lines(sums, used, scale, options))
+        done.append(_with_lines(sums, used, scale, options, gpu.memory))
     return done
 
 
 def _with_lines(
-    table: FunctionTable, used: Sequence[Line], scale: Scale, options: Options
+    table: FunctionTable,
+    used: Sequence[Line],
+    scale: Scale,
+    options: Options,
+    memory: GpuMemory,
 ) -> FunctionTable:
     """Return `table` with columns for the GPU work of the lines that `used` a GPU."""
     names = USUAL_GPU_COLUMNS if options.gpu_columns is None else options.gpu_columns
+    if not memory.is_known:
+        names = tuple(name for name in names if name not in _OF_BLOCKS)
     alone = {"time": _SELF_TIME} if options.gpu_self else {}
     columns = [alone.get(name, GPU_COLUMNS[name]) for name in names]
     if options.gpu_columns is None:  # leave out columns without data
@@ -245,6 +258,7 @@ def gpu_footer(profile: Profile, options: Options) -> Iterator[str]:
     if options.kernel is not None and not total.kernels:
         yield f"No kernel's name matches {printable(options.kernel)!r}; try '*part*'"
     yield from _devices(profile)
+    yield from gpu_memory.footer(profile)
     if idle_share(gpu) > _LARGE_IDLE:
         yield from idle_note(profile, options, _LARGE_IDLE)
     yield from _unattributed(total, outside)
@@ -268,7 +282,7 @@ def _percent(part: int, total: int) -> str:
 
 
 def _totals(total: GpuNumbers) -> Iterator[str]:
-    """Yield the totals of kernels, copies and waits."""
+    """Yield the totals of kernels, copies, waits and loads."""
     memsets = f" and {total.memsets} memsets" if total.memsets else ""
     yield f"GPU time: {_seconds(total.gpu_ns)} in {total.kernels} kernels{memsets}"
     for what, copies in (("Copies", total.copies), ("Migrations", total.migrations)):
@@ -281,6 +295,8 @@ def _totals(total: GpuNumbers) -> Iterator[str]:
             yield f"{what}: {_seconds(ns)}: {', '.join(each)}"
     if total.waits:
         yield f"Waiting for the GPU: {_seconds(total.wait_ns)} in {total.waits} calls"
+    if total.load_ns:
+        yield f"Loading: {_seconds(total.load_ns)} for modules and contexts"
 
 
 def _allocators(gpu: Gpu) -> Iterator[str]:

@@ -35,6 +35,7 @@ from lineprof.model.host_memory import (
 )
 from lineprof.model.records import LineTotals
 from lineprof.model.time_split import line_time_splits
+from lineprof.report import gpu_memory
 from lineprof.report.limits import longest_functions
 from lineprof.report.line_table import waits_by_line
 from lineprof.report.marks import Marks
@@ -223,24 +224,29 @@ class GpuFields:
         """Take the numbers of all lines and functions."""
         self._lines = numbers_of_lines(gpu)
         self._functions = numbers_of_functions(gpu)
+        self._has_memory = gpu.memory.is_known
 
     def of_function(self, key: Key) -> Fields:
         """Return a function's fields; {} if it has no GPU data."""
         numbers = self._functions.get(key)
-        return fields(numbers) if numbers else {}
+        return fields(numbers, blocks=self._has_memory) if numbers else {}
 
     def of_line(self, key: Key, line: int) -> Fields:
         """Return a line's fields; {} if it has no GPU data."""
         numbers = self._lines.get(key, {}).get(line)
-        return fields(numbers) if numbers else {}
+        return fields(numbers, blocks=self._has_memory) if numbers else {}
 
     def lines_of(self, key: Key) -> Iterable[int]:
         """Return the lines of a function that have GPU data."""
         return self._lines.get(key, ())
 
 
-def fields(numbers: GpuNumbers) -> Fields:
-    """Return the fields of GPU numbers."""
+def fields(numbers: GpuNumbers, *, blocks: bool = False) -> Fields:
+    """Return the fields of GPU numbers; with `blocks`, live and peak memory as well."""
+    memory: Fields = {
+        "gpu_live_bytes": numbers.live_bytes,
+        "gpu_peak_bytes": numbers.peak_bytes,
+    }
     return {
         "gpu_ns": numbers.gpu_ns,
         "gpu_self_ns": numbers.self_ns,
@@ -257,8 +263,10 @@ def fields(numbers: GpuNumbers) -> Fields:
         },
         "waits": numbers.waits,
         "wait_ns": numbers.wait_ns,
+        "load_ns": numbers.load_ns,
         "alloc_bytes": numbers.alloc_bytes,
         "free_bytes": numbers.free_bytes,
+        **(memory if blocks else {}),
         "migration_ns": numbers.migration_ns,
         "migration_bytes": numbers.migration_bytes,
     }
@@ -266,7 +274,7 @@ def fields(numbers: GpuNumbers) -> Fields:
 
 def _gpu_totals(gpu: Gpu) -> Fields | None:
     """Return the GPU data of the whole profile; None if there are none."""
-    runs = gpu.runs
+    runs, blocks = gpu.runs, gpu.memory.is_known
     if not (gpu.sums or any(run.present or run.backend != "none" for run in runs)):
         return None
     total, rest = totals(gpu), unattributed(gpu)
@@ -275,9 +283,10 @@ def _gpu_totals(gpu: Gpu) -> Fields | None:
         "unattributed_ns": rest.gpu_ns,
         "busy_ns": sum(device.busy_ns for device in gpu.devices),
         **{name: sum(getattr(run, name) for run in runs) for name in RECORD_COUNTS},
-        "totals": fields(total),
-        "unattributed": fields(rest),
+        "totals": fields(total, blocks=blocks),
+        "unattributed": fields(rest, blocks=blocks),
         "allocated_by": allocated_by(gpu),
+        **({"memory": gpu_memory.fields(gpu)} if blocks else {}),
         "devices": [
             {**device._asdict(), "attributes": dict(device.attributes)}
             for device in gpu.devices

@@ -10,6 +10,7 @@ from lineprof.model.gpu import (
     DRIVER,
     GPU_SUMS,
     KINDS,
+    LOAD,
     NO_DEVICE,
     NO_PATH,
     RUNTIME,
@@ -21,6 +22,15 @@ from lineprof.model.gpu import (
     GpuRun,
     GpuSum,
 )
+from lineprof.model.gpu_memory import (
+    GPU_MEMORY_SUMS,
+    NO_GPU_MEMORY,
+    POOLS,
+    GpuMemory,
+    GpuMemoryPeak,
+    GpuMemoryRun,
+    GpuMemorySum,
+)
 from lineprof.model.timelines import EVENT_SIZES, Launch, Timeline, pack_events
 from lineprof.snapshot.call_paths import LinesOfPaths
 
@@ -28,8 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Protocol
 
-    from lineprof._core import GpuSnapshot
+    from lineprof._core import GpuSnapshot, _GpuMemory
     from lineprof.model.records import Key
+    from lineprof.snapshot.torch_memory import TorchBlocks
 
     class ToNs(Protocol):
         """Conversion of the core's ticks to ns."""
@@ -38,7 +49,8 @@ if TYPE_CHECKING:
             """Return `ticks` in ns."""
 
 
-_HOST = frozenset({WAIT, RUNTIME, DRIVER})
+_IN_TICKS = frozenset({WAIT, LOAD})
+_HOST = frozenset({*_IN_TICKS, RUNTIME, DRIVER})
 
 
 # Tuples of the core, by the names of their fields.
@@ -53,10 +65,24 @@ class SumRow(NamedTuple):
     name: int  # index in the snapshot's names
     device: int  # CUDA's number
     count: int  # type: ignore[assignment]  # hides tuple.count
-    time: int  # ns; ticks of a wait
+    time: int  # ns; ticks of a wait or load
     min_time: int
     max_time: int
     bytes: int
+
+
+class MemoryRow(NamedTuple):
+    """The numbers of a `GpuMemorySum`, as the core has them."""
+
+    path: int  # the core's number
+    device: int  # CUDA's number
+    pool: int  # its key in POOLS
+    start: int  # the number of the last start before its blocks
+    allocs: int
+    alloc_bytes: int
+    frees: int
+    freed_bytes: int
+    peak_bytes: Sequence[int]  # for each of the starts that have a peak
 
 
 class DeviceRow(NamedTuple):
@@ -110,6 +136,8 @@ class Baseline(NamedTuple):
     counts: Mapping[str, int] = {}  # those of COUNTS
     events: int = 0
     waits: int = 0
+    memory_start: int = 0  # the number of the start of the memory of devices
+    memory: Mapping[str, int] = {}  # its counts
 
 
 class Taken(NamedTuple):
@@ -121,10 +149,14 @@ class Taken(NamedTuple):
     run: GpuRun
     raw: GpuSnapshot | None = None
     baseline: Baseline | None = None
+    torch: TorchBlocks | None = None
 
 
-def baseline_of(raw: GpuSnapshot | None) -> Baseline | None:
-    """Return the counts to subtract later, for a profiler that begins now."""
+def baseline_of(raw: GpuSnapshot | None, memory_start: int = 0) -> Baseline | None:
+    """Return the counts to subtract later, for a profiler that begins now.
+
+    `memory_start` is the number of its start in the memory of devices.
+    """
     if raw is None:
         return None
     return Baseline(
@@ -133,6 +165,8 @@ def baseline_of(raw: GpuSnapshot | None) -> Baseline | None:
         counts={name: raw[name] for name in COUNTS},  # type: ignore[literal-required]
         events=len(raw["events"]["kind"]),
         waits=len(raw["waits"]["path"]) // EVENT_SIZES["path"],
+        memory_start=memory_start,
+        memory=_memory_counts(raw["memory"], memory_start) if raw["memory"] else {},
     )
 
 
@@ -166,12 +200,79 @@ def gpu_of(
         for one in _since(raw, before)
     )
     timelines = _timelines(raw, before, paths)
+    memory = _memory(raw, before, paths, places)
     return Gpu(
         paths=tuple(paths.found),
         sums=tuple(_in_ns(one, scale) for one in sums),
         devices=tuple(_devices(raw, before)),
         runs=(_run(taken.run, raw, before),),
         timelines=timelines,
+        memory=memory,
+    )
+
+
+def _memory_counts(data: _GpuMemory, start: int) -> dict[str, int]:
+    """Return counts of a run, with the frees of blocks from before its start."""
+    before = [row for row in map(MemoryRow._make, data["sums"]) if row.start < start]
+    return {
+        "unknown_frees": data["unknown_frees"] + sum(row.frees for row in before),
+        "unknown_bytes": data["unknown_bytes"] + sum(row.freed_bytes for row in before),
+        "late": data["late"],
+        "lost": data["lost"],
+    }
+
+
+def _memory(
+    raw: GpuSnapshot, before: Baseline, paths: Paths, places: Mapping[int, int]
+) -> GpuMemory:
+    """Return the memory of devices, unless too many other profilers began since."""
+    data, start = raw["memory"], before.memory_start
+    if data is None:
+        return NO_GPU_MEMORY
+    numbers = [number for number, _ in data["starts"]]
+    if start not in numbers:
+        return GpuMemory(runs=(GpuMemoryRun(process=0, is_cut=True),))
+    view = numbers.index(start)
+    start_ns = data["starts"][view][1] or raw["origin_ns"]
+    counts = {
+        name: count - before.memory.get(name, 0)
+        for name, count in _memory_counts(data, start).items()
+    }
+    return GpuMemory(
+        sums=GPU_MEMORY_SUMS.added_up(
+            GpuMemorySum(
+                path=paths.place(row.path),
+                device=places.get(row.device, NO_DEVICE),
+                pool=POOLS.get(row.pool, UNKNOWN),
+                allocs=row.allocs,
+                alloc_bytes=row.alloc_bytes,
+                freed_bytes=row.freed_bytes,
+                peak_bytes=row.peak_bytes[view],
+            )
+            for row in map(MemoryRow._make, data["sums"])
+            if row.start >= start
+        ),
+        peaks=tuple(
+            GpuMemoryPeak(
+                process=0,
+                device=places.get(device, NO_DEVICE),
+                pool=POOLS.get(pool, UNKNOWN),
+                peak_bytes=peak_bytes,
+                peak_ns=max(0, peak_ns - start_ns),
+            )
+            for of_view, device, pool, peak_bytes, peak_ns in data["peaks"]
+            if of_view == view
+        ),
+        runs=(
+            GpuMemoryRun(
+                process=0,
+                side_bytes=data["side_bytes"],
+                unknown_frees=counts["unknown_frees"],
+                unknown_bytes=counts["unknown_bytes"],
+                late=counts["late"],
+                lost=counts["lost"],
+            ),
+        ),
     )
 
 
@@ -214,7 +315,8 @@ def _since(raw: GpuSnapshot, before: Baseline) -> Iterator[GpuSum]:
         if old is None or not old.count:
             since = now
         else:
-            count, ns = now.count - old.count, now.ns - old.ns
+            # (A load shrinks if part of it turns out to be a wait.)
+            count, ns = now.count - old.count, max(0, now.ns - old.ns)
             min_ns, max_ns = now.min_ns, now.max_ns
             if count == 1:
                 min_ns = max_ns = ns
@@ -234,8 +336,8 @@ def _since(raw: GpuSnapshot, before: Baseline) -> Iterator[GpuSum]:
 
 
 def _in_ns(one: GpuSum, scale: ToNs) -> GpuSum:
-    """Return a sum in ns; the clock of waits is the core's, in ticks."""
-    if one.kind != WAIT:
+    """Return a sum in ns; the clock of waits and loads is the core's, in ticks."""
+    if one.kind not in _IN_TICKS:
         return one
     return one._replace(
         ns=scale.ns(one.ns), min_ns=scale.ns(one.min_ns), max_ns=scale.ns(one.max_ns)

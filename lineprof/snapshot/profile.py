@@ -217,6 +217,10 @@ def profile_of_process(  # noqa: PLR0913  # what was measured beside counts
         from lineprof.snapshot.gpu import gpu_of  # noqa: PLC0415  # only with a GPU
 
         gpu_data = gpu_of(gpu, shown, place_of, scale)
+        if gpu.torch:
+            from lineprof.snapshot.torch_memory import with_torch  # noqa: PLC0415  # few have it
+
+            gpu_data = with_torch(gpu_data, gpu.torch, functions, files.given)
     if trace and not trace.min_ns:
         traces = trace.read(called, place_of, scale.ns_per_tick)
         warnings = [*warnings, *trace.warnings(traces)]

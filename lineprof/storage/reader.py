@@ -297,7 +297,7 @@ def _optional(
     """Return the parts that not every profile has, as arguments of `from_functions`."""
     found: dict[str, Any] = {}
     if schema_gpu.GPU_RUNS in tables:
-        found["gpu"] = reader_gpu.gpu_of(db, lookup)
+        found["gpu"] = reader_gpu.gpu_of(db, tables, lookup)
     if schema.CUTS in tables:
         found["cuts"] = records_of(db, schema.CUTS, lookup)
     if schema.CALL_NODES in tables:

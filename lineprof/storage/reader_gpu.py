@@ -12,6 +12,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, TypeVar
 
 from lineprof.model.gpu import NO_DEVICE, NO_PATH, Gpu
+from lineprof.model.gpu_memory import NO_GPU_MEMORY, GpuMemory
 from lineprof.model.rank_lines import LINE_COLUMNS
 from lineprof.model.records import Ranks, maker_of
 from lineprof.model.relation import DEVICE, FUNCTION, NAME, PATH, THREAD
@@ -46,10 +47,18 @@ from lineprof.storage.schema_gpu import MAX_EVENTS
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from typing import Any
 
     from lineprof.model.gpu import GpuPath, GpuSum
+    from lineprof.model.gpu_memory import GpuMemorySum
     from lineprof.model.records import Key, RankRun
     from lineprof.storage.rows import Lookup
     from lineprof.storage.schema import Rows, Table
@@ -67,7 +76,7 @@ _INTEGER_END = 1 << 63  # of SQLite's integers
 _LAUNCH = range(-(1 << 31), 1 << 32)  # a driver's integers have 32 bits
 
 
-def gpu_of(db: sqlite3.Connection, lookup: Lookup) -> Gpu:
+def gpu_of(db: sqlite3.Connection, tables: Collection[Table], lookup: Lookup) -> Gpu:
     """Return the GPU data in a checked database; Damaged if a value is invalid."""
     names: dict[object, str] = dict(rows_of(db, schema_gpu.GPU_NAMES))
     paths = fields_of(db, schema_gpu.GPU_PATHS, lookup)
@@ -89,6 +98,21 @@ def gpu_of(db: sqlite3.Connection, lookup: Lookup) -> Gpu:
         devices=tuple(records_from(schema_gpu.GPU_DEVICES, devices)),
         runs=tuple(records_of(db, schema_gpu.GPU_RUNS, lookup)),
         timelines=tuple(_timelines(db, lookup, len(paths["id"]))),
+        memory=_memory(db, lookup)
+        if schema_gpu.GPU_MEMORY_RUNS in tables
+        else NO_GPU_MEMORY,
+    )
+
+
+def _memory(db: sqlite3.Connection, lookup: Lookup) -> GpuMemory:
+    sums: list[GpuMemorySum] = records_of(db, schema_gpu.GPU_MEMORY_SUMS, lookup)
+    for one in sums:
+        if max(one.freed_bytes, one.peak_bytes) > one.alloc_bytes:
+            raise Damaged("a sum of GPU memory has less allocated than freed or live")
+    return GpuMemory(
+        sums=tuple(sums),
+        peaks=tuple(records_of(db, schema_gpu.GPU_MEMORY_PEAKS, lookup)),
+        runs=tuple(records_of(db, schema_gpu.GPU_MEMORY_RUNS, lookup)),
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lineprof.model import gpu, host_memory, records, timelines
+from lineprof.model import gpu, gpu_memory, host_memory, records, timelines
 from lineprof.storage import schema
 from lineprof.storage.schema import Column, Table, ints, table_of, texts
 
@@ -45,6 +45,12 @@ GPU_TIMELINES = table_of(timelines.GPU_TIMELINES, "id")
 GPU_TIMELINE_NAMES = Table("gpu_timeline_names", ints("timeline_id", "name_id"))
 GPU_LAUNCHES = table_of(timelines.GPU_LAUNCHES, "timeline_id")
 EVENT_BATCHES = _batches("gpu", "timeline", "events")
+
+# Only profiles with the memory of devices by line have these.
+
+GPU_MEMORY_SUMS = table_of(gpu_memory.GPU_MEMORY_SUMS)
+GPU_MEMORY_PEAKS = table_of(gpu_memory.GPU_MEMORY_PEAKS)
+GPU_MEMORY_RUNS = table_of(gpu_memory.GPU_MEMORY_RUNS)
 
 # The functions of traces are those of the calls.
 
@@ -91,6 +97,7 @@ GPU_TABLES = (
     *(GPU_RUNS, GPU_DEVICES, GPU_NAMES, GPU_PATHS, GPU_PATH_LINES, GPU_SUMS),
     *(GPU_TIMELINES, GPU_TIMELINE_NAMES, GPU_LAUNCHES, *EVENT_BATCHES[:2]),
 )
+GPU_MEMORY_TABLES = (GPU_MEMORY_SUMS, GPU_MEMORY_PEAKS, GPU_MEMORY_RUNS)
 TRACE_TABLES = (TRACES, TRACE_FUNCTIONS, TRACE_THREADS, *SLICE_BATCHES[:2])
 RANK_TABLES = (RANK_LINES, RANK_RUNS, *RANK_LINE_BATCHES[:2])
 MEMORY_TABLES = (
@@ -100,6 +107,7 @@ MEMORY_TABLES = (
 # A file has all tables of such a group, or none of them.
 OPTIONAL_TABLES = (
     GPU_TABLES,
+    GPU_MEMORY_TABLES,
     schema.CALL_TABLES,
     (schema.MERGED_CALLS,),
     (schema.OWN_TIMES,),

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, TypeVar
 
 from lineprof.errors import LineprofError
+from lineprof.model.gpu_memory import NO_GPU_MEMORY
 from lineprof.model.relation import DEVICE, FUNCTION, NAME, PATH, THREAD
 from lineprof.storage import schema_gpu
 from lineprof.storage.schema import Indexes, filled
@@ -73,6 +74,15 @@ def gpu_tables(stats: Profile, refer: Ids) -> Iterator[Filled]:
         timeline_id=[index for index, _ in launches],
     )
     yield from _batch_tables(schema_gpu.EVENT_BATCHES, lines)
+    memory = gpu.memory
+    if memory != NO_GPU_MEMORY:
+        sums = [
+            one._replace(freed_bytes=min(one.freed_bytes, one.alloc_bytes))
+            for one in memory.sums  # of a difference, more may be freed
+        ]
+        yield filled(schema_gpu.GPU_MEMORY_SUMS, sums, refer)
+        yield filled(schema_gpu.GPU_MEMORY_PEAKS, memory.peaks, refer)
+        yield filled(schema_gpu.GPU_MEMORY_RUNS, memory.runs, refer)
 
 
 def trace_tables(stats: Profile, refer: Ids) -> Iterator[Filled]:

@@ -100,6 +100,7 @@ PARTS = {
         "torch_attach_order",
         "torch_autograd",
         "torch_threads",
+        "torch_blocks",
         "torch_memory",
         "torch_loader",
         "torch_graphs",

@@ -199,7 +199,7 @@ def test_newer_releases_have_newer_functions(play: Play) -> None:
         names += " ActivityGetEnabledKinds IsTracingSessionRunning"
         print(sum(hasattr(client.cupti, f"cupti{name}") for name in names.split()))
     """
-    for library, count in (("", 0), ("_13_2", 3), ("_13_4", 5)):
+    for library, count in (("", 0), ("_13_2", 3), ("_13_3", 5), ("_13_4", 5)):
         assert play(script, cupti=f"fake_cupti{library}") == f"{count}\n"
 
 

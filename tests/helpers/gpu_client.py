@@ -60,6 +60,16 @@ COMPLETED = ctypes.CFUNCTYPE(
     ctypes.c_size_t,
     ctypes.c_size_t,
 )
+REQUESTED_V2 = ctypes.CFUNCTYPE(
+    None,
+    ctypes.POINTER(ctypes.c_void_p),
+    ctypes.POINTER(ctypes.c_size_t),
+    ctypes.POINTER(ctypes.c_size_t),
+    ctypes.c_void_p,
+)
+COMPLETED_V2 = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p
+)
 CALLED = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p
 )
@@ -67,6 +77,23 @@ CLOCK = ctypes.CFUNCTYPE(ctypes.c_uint64)
 
 BUFFER_BYTES = 1 << 16
 END_OF_BUFFER = 12  # CUPTI_ERROR_MAX_LIMIT_REACHED
+
+
+# CUPTI_ACTIVITY_ATTR_*
+THREAD_BUFFERS, STATE, HARDWARE, ALLOCATION_SOURCE, DEVICE_GRAPHS = 9, 12, 13, 14, 19
+GRAPHS_AS_A_WHOLE, THREAD_IDS, TIMESTAMPS = 20, 21, 22
+
+
+class Parameters(ctypes.Structure):
+    """CUpti_SubscriberParams."""
+
+    _fields_ = (
+        ("size", ctypes.c_size_t),
+        ("name", ctypes.c_char_p),
+        ("holder", ctypes.c_char_p),
+        ("holder_size", ctypes.c_size_t),
+        ("several", ctypes.c_uint8),
+    )
 
 
 class Call(NamedTuple):
@@ -168,13 +195,17 @@ class Client:
         assert size == BUFFER_BYTES
         self.order.append("came")
         self.sizes.append(valid)
-        at = ctypes.c_void_p()
-        arguments = (ctypes.c_void_p(buffer), ctypes.c_size_t(valid), ctypes.byref(at))
-        while not (status := self.result("ActivityGetNextRecord", *arguments)):
-            self.records.append(read(at.value or 0))
-        assert status == END_OF_BUFFER
+        self.read_all("ActivityGetNextRecord", buffer, valid)
         del self.buffers[buffer]
         self.delivered.set()
+
+    def read_all(self, function: str, buffer: int, valid: int, *who: Any) -> None:
+        """Read the records of a buffer with a function, of the subscriber `who`."""
+        at = ctypes.c_void_p()
+        arguments = (ctypes.c_void_p(buffer), ctypes.c_size_t(valid), ctypes.byref(at))
+        while not (status := self.result(function, *who, *arguments)):
+            self.records.append(read(at.value or 0))
+        assert status == END_OF_BUFFER
 
     def on_called(self, _userdata: Any, domain: int, cbid: int, data: int) -> None:
         """Record a callback."""
@@ -204,38 +235,98 @@ class Client:
         return number.value
 
 
-class OtherTool(Client):
-    """A tool that records without a subscription, as PyTorch's profiler since 2.15.
+class Subscriber(Client):
+    """A subscriber by cuptiSubscribe_v2: kinds, buffers and a clock of its own."""
 
-    It owns the buffers that it gives to CUPTI, and frees those of another tool that
-    CUPTI gives to it.
-    """
-
-    def __init__(self) -> None:
+    def __init__(
+        self, name: str | None = "one", *, several: bool = True, clock: bool = False
+    ) -> None:
         super().__init__(start=False)
-        self.freed = 0  # buffers of another tool
+        self.first = ctypes.create_string_buffer(64)  # gets the first one's name
+        wanted = Parameters(
+            size=ctypes.sizeof(Parameters),
+            name=name and name.encode(),
+            holder=ctypes.addressof(self.first),
+            holder_size=64,
+            several=several,
+        )
+        self.requested_v2 = REQUESTED_V2(lambda *given: self.on_requested(*given[:3]))
+        self.completed_v2 = COMPLETED_V2(
+            lambda *given: self.on_completed(None, 0, *given[:3])
+        )
+        at = ctypes.byref(self.subscriber)
+        self.status = self.result(
+            "Subscribe_v2", at, self.called, None, ctypes.byref(wanted)
+        )
+        if clock:
+            self.set(TIMESTAMPS, ctypes.cast(self.clock, ctypes.c_void_p))
 
-    def begin(self) -> None:
-        """Record; CUPTI has to be shared."""
-        self("ActivityRegisterCallbacks", self.requested, self.completed)
-        self.enable(*DEVICE_KINDS)
+    @property
+    def who(self) -> str:
+        """Name of the first subscriber, as CUPTI told."""
+        return self.first.value.decode()
+
+    def own(self, function: str, *arguments: Any) -> int:
+        """Call a function with the subscriber; return its result."""
+        return self.result(f"{function}_v2", self.subscriber, *arguments)
+
+    def register(self) -> None:
+        """Register the buffer callbacks."""
+        given = (self.requested_v2, self.completed_v2)
+        assert not self.own("ActivityRegisterCallbacks", *given)
+
+    def enable(self, *kinds: int) -> None:
+        """Register the buffer callbacks, and enable records of these kinds."""
+        self.register()
+        for kind in kinds:
+            assert not self.own("ActivityEnable", kind, None)
+
+    def disable(self, *kinds: int) -> None:
+        """Disable records of these kinds."""
+        for kind in kinds:
+            assert not self.own("ActivityDisable", kind, None)
+
+    def set(self, attribute: int, value: Any) -> int:
+        """Set an attribute; return the result."""
+        size = ctypes.c_size_t(ctypes.sizeof(value))
+        given = (attribute, ctypes.byref(size), ctypes.byref(value))
+        return self.own("ActivitySetAttribute", *given)
+
+    def get(self, attribute: int) -> int:
+        """Return the value of an attribute of one byte."""
+        size, value = ctypes.c_size_t(1), ctypes.c_uint8()
+        given = (attribute, ctypes.byref(size), ctypes.byref(value))
+        assert not self.own("ActivityGetAttribute", *given)
+        return value.value
+
+    def kinds(self, subscriber: Any = None) -> list[int]:
+        """Return the enabled kinds of a subscriber, or those of all."""
+        found, count = (ctypes.c_uint32 * 64)(), ctypes.c_uint32()
+        room = ctypes.byref(ctypes.c_uint32(64))
+        given = (subscriber, found, room, ctypes.byref(count))
+        self("ActivityGetEnabledKinds", *given)
+        return list(found[: count.value])
+
+    def timestamp(self) -> int:
+        """Return CUPTI's time for this subscriber, in ns."""
+        now = ctypes.c_uint64()
+        assert not self.own("GetTimestamp", ctypes.byref(now))
+        return now.value
+
+    def dropped(self) -> int:
+        """Return how many of its records were lost since the previous call."""
+        count = ctypes.c_size_t()
+        given = (None, 0, ctypes.byref(count))
+        assert not self.own("ActivityGetNumDroppedRecords", *given)
+        return count.value
 
     def end(self) -> None:
-        """Record no more, and free all buffers, also those that did not come back."""
-        self.flush()
-        for kind in DEVICE_KINDS:
-            self("ActivityDisable", kind)
-        self.buffers.clear()
+        """Unsubscribe."""
+        self("Unsubscribe", self.subscriber)
 
-    def on_completed(
-        self, context: Any, stream: int, buffer: int, size: int, valid: int
-    ) -> None:
-        """Read the records of a buffer, or free another tool's."""
-        if buffer in self.buffers:
-            super().on_completed(context, stream, buffer, size, valid)
-        else:
-            ctypes.CDLL(None).free(ctypes.c_void_p(buffer))
-            self.freed += 1
+    def read_all(self, function: str, buffer: int, valid: int, *who: Any) -> None:
+        """Read the records of a buffer."""
+        super().read_all(f"{function}_v2", buffer, valid, self.subscriber, *who)
 
 
 def read(address: int) -> Record:

@@ -15,6 +15,10 @@ FAKE_CUPTI_VERSION       17, 118 (11.8), 18, 121 (12.1), 20 to 24, 26, 28, 13000
                          default), 130101, 130202, 130301, 130401, 130500, 130501
 FAKE_CUPTI_SUBSCRIBE_RC  what cuptiSubscribe gives; 39: another tool is subscribed
 FAKE_CUPTI_HOLDER        the name of that tool, told by cuptiSubscribe_v2 (13.2 on)
+FAKE_CUPTI_SEVERAL       0: several subscribers cannot be had, the driver is too old
+FAKE_CUPTI_OWN_NAME      1: cuptiSubscribe_v2 tells the first subscriber its own name
+FAKE_CUPTI_STICKY        1: the calls with and without _v2 exclude each other for ever,
+                         not just while the others are in use
 FAKE_CUPTI_FAIL          name or name:result, with commas between: these fail; also
                          cuptiActivityEnable/KIND, cuptiEnableDomain/DOMAIN,
                          cuptiEnableCallback/DOMAIN/ID, cuptiActivitySetAttribute/NUMBER
@@ -28,6 +32,7 @@ FAKE_CUPTI_CLOCK         clock of the device's records: given (the default): tha
                          client; late: CLOCK_REALTIME in contexts that were there
                          before CUPTI; realtime, monotonic: always that; none: none
 FAKE_CUPTI_WITHHOLD      1: a buffer with unfinished work is kept until a forced flush
+FAKE_CUPTI_REVERSE       1: the records of one delivery come in reverse order
 FAKE_CUPTI_AT_ONCE       max number of records that a flush delivers
 FAKE_CUPTI_FORK          exit, late, fini or flush: what waits in a forked child for
                          the worker, which does not exist there
@@ -39,7 +44,8 @@ FAKE_CUPTI_STRICT        0: misuse is answered with an error, not by abort()
 FAKE_CUPTI_STUCK_MS      time after which a wait is called a deadlock (30000)
 FAKE_CUDA_DRIVER_VERSION what cuDriverGetVersion gives (13000, or what CUPTI needs)
 FAKE_CUDA_DEVICES        number of devices (2)
-FAKE_CUDA_CAPABILITY     major number of the devices' compute capability (9)
+FAKE_CUDA_CAPABILITY     major number of the devices' compute capability (9);
+                         from 10 on they have hardware time stamps
 FAKE_CUDA_FAIL           as FAKE_CUPTI_FAIL, for functions of the driver
 """
 
@@ -59,13 +65,19 @@ if TYPE_CHECKING:
 
 CUDA = [
     f"cuda/fake_{name}.c"
-    for name in ("api", "calls", "cuda", "device", "env", "graph", "unusual", "work")
+    for name in (
+        *("api", "calls", "cuda", "device", "env", "graph", "replay", "unusual"),
+        "work",
+    )
 ]
 CUPTI = [
     "cuda/fake_env.c",
     "cupti/fake_cupti.c",
+    "cupti/fake_cupti_activity.c",
+    "cupti/fake_cupti_attributes.c",
     "cupti/fake_cupti_buffers.c",
     "cupti/fake_cupti_callbacks.c",
+    "cupti/fake_cupti_clients.c",
     "cupti/fake_cupti_fork.c",
     "cupti/fake_cupti_ids.c",
     "cupti/fake_cupti_names.c",
@@ -74,11 +86,27 @@ CUPTI = [
     "cupti/fake_cupti_version.c",
     "cupti/fake_cupti_worker.c",
 ]
-SYMBOLS = {"fake_cupti_13_2": 130200, "fake_cupti_13_4": 130400}
+SYMBOLS = {
+    "fake_cupti_13_2": 130200,
+    "fake_cupti_13_3": 130300,
+    "fake_cupti_13_4": 130400,
+}
+DEFINITIONS = {
+    **{name: [f"-DFAKE_CUPTI_SYMBOLS={number}"] for name, number in SYMBOLS.items()},
+    "libkineto": ["-DTOOL_SUBSCRIBES"],
+    "libproton": ["-DTOOL_SUBSCRIBES", "-DTOOL_LOADS"],
+    "libunseen": ["-DTOOL_LOADS"],
+}
+OLDER_TOOL = ["tools/older_tool.c", "tools/tool_buffers.c"]
 SOURCES = {
     "fake_cuda": CUDA,
     "fake_cupti": CUPTI,
     **{library: [*CUPTI, "cupti/fake_cupti_v2.c"] for library in SYMBOLS},
+    "libtorch_cpu": OLDER_TOOL,
+    "libkineto": OLDER_TOOL,
+    "libproton": OLDER_TOOL,
+    "libunseen": OLDER_TOOL,
+    "libxla": ["tools/newer_tool.c", "tools/tool_buffers.c"],
     "frozen_clock": ["python/frozen_clock.c"],
 }
 # Functions that not all versions have, and the first release of CUDA that has them.
@@ -91,10 +119,18 @@ SINCE = {
     "cuptiActivityEnableAllocationSource": (12, 6),
     "cuptiActivityEnableHWTrace": (12, 8),
     "cuptiSubscribe_v2": (13, 0),
+    "cuptiActivityRegisterCallbacks_v2": (13, 2),
     "cuptiActivityEnable_v2": (13, 2),
+    "cuptiActivityDisable_v2": (13, 2),
+    "cuptiActivitySetAttribute_v2": (13, 2),
+    "cuptiActivityGetAttribute_v2": (13, 2),
     "cuptiActivityGetEnabledKinds": (13, 2),
     "cuptiIsTracingSessionRunning": (13, 2),
     "cuptiActivityGetNextRecord_v2": (13, 3),
+    "cuptiActivityGetNumDroppedRecords_v2": (13, 3),
+    "cuptiGetTimestamp_v2": (13, 3),
+    "cuptiActivityEnableDriverApi_v2": (13, 3),
+    "cuptiActivityEnableRuntimeApi_v2": (13, 3),
     "cuptiClockControlLock": (13, 4),
 }
 FLAGS = ["-std=c11", "-O1", "-g", "-D_GNU_SOURCE=1", "-fvisibility=hidden"]
@@ -103,6 +139,7 @@ FLAGS += ["-shared", "-fPIC", "-pthread", "-Wl,-z,nodelete"]
 DOUBLE = "lineprof's GPU double: "  # the start of the doubles' messages
 
 COUNT, TIME, TEXT = ctypes.c_int, ctypes.c_uint64, ctypes.c_char_p
+NUMBER = ctypes.c_uint32
 WAITER = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
 ARGUMENTS: dict[str, list[object]] = {
     "fk_init": [],
@@ -126,6 +163,7 @@ ARGUMENTS: dict[str, list[object]] = {
     "fk_memcpy_batch": [COUNT, COUNT, TIME, TIME],
     "fk_primary_reset": [],
     "fk_malloc": [TIME],
+    "fk_malloc_at": [TIME, TIME, COUNT, TIME],
     "fk_free": [TIME],
     "fk_managed_migration": [COUNT, TIME, TIME],
     "fk_profiler_start": [],
@@ -141,10 +179,16 @@ ARGUMENTS: dict[str, list[object]] = {
     "fk_graph_update": [COUNT, COUNT],
     "fk_graph_launch_by_device": [COUNT, COUNT, COUNT],
     "fk_allocator": [TEXT],
+    "fk_replay": [ctypes.c_void_p, ctypes.c_void_p, COUNT],
+    "fk_replay_context": [COUNT, NUMBER, COUNT],
+    "fk_replay_pass": [],
+    "fk_replay_records": [NUMBER, NUMBER],
+    "fk_replay_line": [NUMBER],
     "fk_at": [TIME],
     "fk_on_wait": [ctypes.c_void_p],
     "fk_wait_really": [COUNT],
     "fk_api_cost": [TIME],
+    "fk_own_time": [TIME, COUNT],
     "fk_clock": [],
     "fk_idle_ns": [COUNT],
     "fk_cuinit_calls": [],
@@ -153,12 +197,18 @@ ARGUMENTS: dict[str, list[object]] = {
 RESULTS: dict[str, object] = {
     "fk_through": None,
     "fk_malloc": TIME,
+    "fk_malloc_at": TIME,
     "fk_as": None,
     "fk_allocator": None,
+    "fk_replay": None,
+    "fk_replay_context": None,
+    "fk_replay_pass": None,
+    "fk_replay_records": None,
     "fk_at": None,
     "fk_on_wait": None,
     "fk_wait_really": None,
     "fk_api_cost": None,
+    "fk_own_time": None,
     "fk_clock": TIME,
     "fk_idle_ns": TIME,
 }
@@ -212,8 +262,8 @@ def build(folder: Path) -> Path:
     if found:
         return found
     for name, sources in SOURCES.items():
-        symbols = [f"-DFAKE_CUPTI_SYMBOLS={SYMBOLS[name]}"] if name in SYMBOLS else []
-        doubles.compiled(folder, name, sources, [*FLAGS, *symbols])
+        definitions = DEFINITIONS.get(name, [])
+        doubles.compiled(folder, name, sources, [*FLAGS, *definitions])
     return folder
 
 

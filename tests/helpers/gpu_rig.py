@@ -7,7 +7,8 @@ Expected numbers are in a comment at the end of a line::
 A line without a mark must have no GPU numbers.  Words of a mark, times in ns:
 
     gpu=TIME  self=TIME (default: `gpu`)  adopted=TIME  kernels=NUMBER
-    memset=TIME/NUMBER  wait=TIME/NUMBER  alloc=BYTES  free=BYTES
+    memset=TIME/NUMBER  wait=TIME/NUMBER  load=TIME
+    alloc=BYTES  free=BYTES  live=BYTES  peak=BYTES, of the device
     HtoD=TIME/BYTES/NUMBER, or another direction, and uvm-HtoD, of managed memory
     hits=NUMBER  time=TIME, of the processor: compared only if given
 """
@@ -71,6 +72,9 @@ def shown(numbers: GpuNumbers) -> Words:
         "kernels": numbers.kernels,
         "alloc": numbers.alloc_bytes,
         "free": numbers.free_bytes,
+        "load": numbers.load_ns,
+        "live": numbers.live_bytes,
+        "peak": numbers.peak_bytes,
     }
     found = {name: str(value) for name, value in words.items() if value}
     if numbers.memsets:
@@ -128,6 +132,7 @@ def fields(words: Mapping[str, str]) -> dict[str, object]:
         "waits": number("wait", 1),
         "alloc_bytes": number("alloc"),
         "free_bytes": number("free"),
+        "load_ns": number("load"),
         "memcpy_ns_by_direction": {name: number(name) for name in moved},
         "memcpy_bytes_by_direction": {name: number(name, 1) for name in moved},
     }

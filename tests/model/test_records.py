@@ -218,6 +218,7 @@ def from_core(ordered: Callable[[Any, tuple[Any, ...]], Any]) -> Profile:
             "origin_ns": example_gpu.ORIGIN_NS,
             "cut_ns": 77,
             "waits": {"path": b"", "start": b"", "ns": b""},
+            "memory": None,
             **{name: place + hits for place, name in enumerate(COUNTS)},
         }
 

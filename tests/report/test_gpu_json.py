@@ -72,6 +72,7 @@ def test_a_line_and_a_function_have_their_gpu_fields() -> None:
         "memcpy_bytes_by_direction": {"HtoD": 50_331_648},
         "waits": 0,
         "wait_ns": 0,
+        "load_ns": 0,
         "alloc_bytes": 0,
         "free_bytes": 0,
         "migration_ns": 0,

@@ -68,6 +68,7 @@ def raw(*sums: tuple[int, ...], **changes: Any) -> Any:
         "foreign_buffers": 7,
         "taken": 2,
         "waits": {"path": b"", "start": b"", "ns": b""},
+        "memory": None,
         "backend": "cupti",
         "version": 130001,
         **changes,

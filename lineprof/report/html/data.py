@@ -40,7 +40,7 @@ from lineprof.model.rank_spread import line_spreads, run_spread, useful_ns
 from lineprof.model.records import NO_NODE, LineTotals, node_columns
 from lineprof.model.relation import NONE
 from lineprof.model.run_parts import clock_ns, run_parts
-from lineprof.report import gpu_idle
+from lineprof.report import gpu_idle, gpu_memory
 from lineprof.report.advice import advice_of
 from lineprof.report.call_tree import deeper_sentence
 from lineprof.report.functions import call_notes
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import TypeVar
 
-    from lineprof.model.gpu import GpuSum
+    from lineprof.model.gpu import Gpu, GpuSum
     from lineprof.model.profile import Profile
     from lineprof.model.rank_spread import LineSpread
     from lineprof.model.records import Key, Ranks
@@ -181,7 +181,8 @@ class Collector:
             del table["primitive"]
         gpu = numbers_of_functions(self._profile.gpu) if self._profile.gpu.sums else {}
         if gpu:
-            table |= _gpu_columns([gpu.get(key, _NO_NUMBERS) for key in keys])
+            numbers = [gpu.get(key, _NO_NUMBERS) for key in keys]
+            table |= _gpu_columns(numbers, self._profile.gpu)
         table |= columns_of_functions(self._profile.memory, keys)
         return _without_zeros(table, {"mark"})
 
@@ -217,7 +218,8 @@ class Collector:
         table |= _cause_columns(places, profile)
         if gpu:
             alone = numbers_of_lines(profile.gpu, alone=True)
-            table |= _gpu_columns(_of_places(places, gpu, _NO_NUMBERS))
+            numbers = _of_places(places, gpu, _NO_NUMBERS)
+            table |= _gpu_columns(numbers, profile.gpu)
             own = _of_places(places, alone, _NO_NUMBERS)
             table["gpuOwn"] = [one.self_ns for one in own]
         table |= columns_of_lines(profile.memory, places)
@@ -337,6 +339,7 @@ class Collector:
             "tree": self._gpu_tree(),
             "idle": self._idle(),
             "kinds": [*KINDS],
+            "memory": [*gpu_memory.footer(self._profile)],
         }
 
     def _paths(self) -> dict[str, list[int]]:
@@ -526,8 +529,15 @@ def _cause_columns(places: Sequence[tuple[Key, int]], profile: Profile) -> Table
     return table
 
 
-def _gpu_columns(numbers: Sequence[GpuNumbers]) -> Table:
+def _gpu_columns(numbers: Sequence[GpuNumbers], gpu: Gpu) -> Table:
     """Return the GPU columns of lines or functions."""
+    blocks: Table = {}
+    if gpu.memory.is_known:
+        blocks = {
+            "freeBytes": [one.free_bytes for one in numbers],
+            "gpuLive": [one.live_bytes for one in numbers],
+            "gpuPeak": [one.peak_bytes for one in numbers],
+        }
     return {
         "gpu": [one.gpu_ns for one in numbers],
         "kernels": [one.kernels for one in numbers],
@@ -536,6 +546,7 @@ def _gpu_columns(numbers: Sequence[GpuNumbers]) -> Table:
         "sync": [one.wait_ns for one in numbers],
         "syncs": [one.waits for one in numbers],
         "allocBytes": [one.alloc_bytes for one in numbers],
+        **blocks,
     }
 
 

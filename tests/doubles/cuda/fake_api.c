@@ -17,13 +17,49 @@ enum { SHARED, DRIVERS, RUNTIMES };
 
 static _Thread_local fk_api_call *innermost;
 static _Thread_local fk_parameter next[2];
-static _Thread_local const void *next_handle;
+static _Thread_local uint32_t next_id; /* 0: as FAKE_CUPTI_IDS says */
 static _Atomic uint32_t last_correlation;
 static _Atomic uint64_t cost; /* ns of every call, spent by the waiter */
 static int ids;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static _Atomic(text *) texts[BUCKETS];
+
+/* --- the next call of the driver ------------------------------------- */
+
+static _Thread_local fk_parameter next_first;
+static _Thread_local struct {
+    uint64_t ns;
+    int modules;
+} own;
+
+void
+fk_pass_first(uint64_t value)
+{
+    next_first = (fk_parameter){1, value};
+}
+
+void
+fk_own_time(uint64_t ns, int modules)
+{
+    own.ns = ns;
+    own.modules = modules;
+}
+
+static void
+spend_own_time(void)
+{
+    if (own.ns) {
+        fk_pass(own.ns);
+    }
+    for (; own.modules > 0; own.modules--) {
+        fk_resource(6 /* CUPTI_CBID_RESOURCE_MODULE_LOADED */, fk_current(),
+                    NULL);
+    }
+    own.ns = 0;
+}
+
+/* --- calls ----------------------------------------------------------- */
 
 static void
 read_knobs(void)
@@ -47,10 +83,6 @@ fk_begin(fk_api_call *call, uint32_t domain, uint32_t cbid, const char *symbol)
                           .symbol = symbol,
                           .context = fk_current()};
     memset(call->parameters, GARBAGE, sizeof call->parameters);
-    if (domain == FK_DRIVER && next_handle) {
-        memcpy(call->parameters, &next_handle, sizeof next_handle);
-        next_handle = NULL;
-    }
     if (domain == FK_DRIVER) {
         for (size_t i = 0; i < 2; i++) {
             if (next[i].place) {
@@ -58,11 +90,21 @@ fk_begin(fk_api_call *call, uint32_t domain, uint32_t cbid, const char *symbol)
             }
             next[i].place = 0;
         }
+        if (next_first.place) {
+            call->parameters[0] = next_first.value;
+            next_first.place = 0;
+        }
     }
     if (outer) {
         outer->nested = true;
     }
-    if (outer && ids == SHARED) {
+    if (next_id) {
+        call->correlation = next_id; /* later calls have later ids */
+        last_correlation =
+            next_id > last_correlation ? next_id : last_correlation;
+        next_id = 0;
+    }
+    else if (outer && ids == SHARED) {
         call->correlation = outer->correlation;
     }
     else {
@@ -84,14 +126,17 @@ fk_pass_parameters(fk_parameter one, fk_parameter other)
 }
 
 void
-fk_pass_handle(const void *handle)
+fk_identify(uint32_t id)
 {
-    next_handle = handle;
+    next_id = id;
 }
 
 int
 fk_end(fk_api_call *call, int result)
 {
+    if (call->domain == FK_DRIVER) {
+        spend_own_time();
+    }
     if (cost && !call->nested) {
         fk_pass(cost);
     }

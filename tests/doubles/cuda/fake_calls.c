@@ -6,7 +6,8 @@
 
 typedef struct allocation {
     struct allocation *next;
-    uint64_t address, bytes;
+    uint64_t address, bytes, pool;
+    uint8_t memory; /* CUpti_ActivityMemoryKind */
 } allocation;
 
 typedef struct native_thread {
@@ -26,17 +27,20 @@ static native_thread *running; /* under fk_lock */
 
 static const char *_Atomic library; /* that allocates */
 
+enum { DEVICE = 3 }; /* CUpti_ActivityMemoryKind */
+
 static void
 tell_memory(fk_context *context, uint32_t operation, const allocation *memory)
 {
     fk_work work = {.kind = FK_MEMORY,
                     .variety = operation,
-                    .target = 3, /* CUPTI_ACTIVITY_MEMORY_KIND_DEVICE */
+                    .target = memory->memory,
                     .device = context->device,
                     .context = context->uid,
                     .address = memory->address,
                     .bytes = memory->bytes,
                     .name = library,
+                    .pool = memory->pool,
                     .start = fk_now()};
     work.end = work.start;
     fk_correlate(&work);
@@ -69,13 +73,25 @@ fk_allocator(const char *path)
 uint64_t
 fk_malloc(uint64_t bytes)
 {
+    return fk_malloc_at(0, bytes, DEVICE, 0);
+}
+
+/* The same at an address, or a new one, of a kind of memory
+ * (CUpti_ActivityMemoryKind), from a pool unless that is 0. */
+uint64_t
+fk_malloc_at(uint64_t address, uint64_t bytes, int kind, uint64_t pool)
+{
     fk_layers call;
     int result =
         fk_enter(&call, 20 /* cudaMalloc */, 243 /* cuMemAlloc_v2 */, NULL);
     allocation *memory = result ? NULL : malloc(sizeof *memory);
     if (memory) {
         pthread_mutex_lock(&fk_lock);
-        *memory = (allocation){allocations, next_address, bytes};
+        *memory = (allocation){.next = allocations,
+                               .address = address ? address : next_address,
+                               .bytes = bytes,
+                               .pool = pool,
+                               .memory = (uint8_t)kind};
         next_address += (bytes + 511) / 512 * 512;
         allocations = memory;
         pthread_mutex_unlock(&fk_lock);

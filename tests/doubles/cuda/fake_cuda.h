@@ -63,10 +63,12 @@ typedef struct {
     uint64_t value;
 } fk_parameter;
 
+/* Set the parameter at place 0 of this thread's next driver call. */
+void fk_pass_first(uint64_t value);
+
 /* Set parameters of this thread's next driver call; others are garbage. */
 void fk_pass_parameters(fk_parameter one, fk_parameter other);
-/* The same for the first of them. */
-void fk_pass_handle(const void *handle);
+void fk_identify(uint32_t id);     /* this thread's next call has this id */
 void fk_correlate(fk_work *work);  /* with the open call */
 void fk_tell(const fk_work *work); /* the tool, if there is one */
 void fk_resource(uint32_t cbid, fk_context *context,
@@ -131,12 +133,18 @@ FK_EXPORT int fk_sync(int what, int stream, int64_t ns);
 
 /* Have this thread's next call be made by this function of the driver. */
 FK_EXPORT void fk_as(int driver);
+
+/* Have this thread's next call of the driver take ns of its own, after it has
+ * waited, in which it loads so many modules. */
+FK_EXPORT void fk_own_time(uint64_t ns, int modules);
 FK_EXPORT int fk_memset_stream(int stream, uint64_t bytes, uint64_t ns);
 FK_EXPORT int fk_memcpy_batch(int stream, int count, uint64_t bytes,
                               uint64_t ns);
 FK_EXPORT int fk_primary_reset(void);
 FK_EXPORT uint64_t fk_malloc(uint64_t bytes);
 FK_EXPORT void fk_allocator(const char *library); /* of all allocations */
+FK_EXPORT uint64_t fk_malloc_at(uint64_t address, uint64_t bytes, int kind,
+                                uint64_t pool);
 FK_EXPORT int fk_free(uint64_t address);
 FK_EXPORT int fk_managed_migration(int direction, uint64_t bytes, uint64_t ns);
 FK_EXPORT int fk_profiler_start(void);
@@ -152,6 +160,23 @@ FK_EXPORT int fk_graph_of_children(int child, int times); /* 0: failed */
 FK_EXPORT int fk_graph_destroy(int graph);
 FK_EXPORT int fk_graph_update(int exec, int graph);
 FK_EXPORT int fk_graph_launch_by_device(int exec, int launcher, int stream);
+
+/* The beginning of a call of a trace or, with domain 0, the end of the call
+ * that began last on its line. */
+typedef struct {
+    uint64_t time; /* ns on CLOCK_MONOTONIC */
+    uint32_t next; /* step of the same line; 0: none */
+    uint32_t domain, cbid, correlation;
+    uint32_t context;        /* id of the context that is made current */
+    uint32_t records, count; /* the first that the call has, and how many */
+} fk_step;
+
+FK_EXPORT void fk_replay_context(int device, uint32_t id, int is_first);
+FK_EXPORT void fk_replay(const fk_step *all, const fk_work *records,
+                         int threads);
+FK_EXPORT void fk_replay_pass(void);
+FK_EXPORT void fk_replay_records(uint32_t first, uint32_t count);
+FK_EXPORT int fk_replay_line(uint32_t first);
 
 FK_EXPORT void fk_at(uint64_t start);
 FK_EXPORT void fk_on_wait(void (*waiter)(uint64_t ns));

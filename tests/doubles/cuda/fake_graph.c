@@ -218,7 +218,7 @@ fk_graph_launch(int exec, int stream)
 {
     fk_layers call;
     fk_graph *graph = graph_of(exec, true);
-    fk_pass_handle(graph);
+    fk_pass_first((uintptr_t)graph);
     int result = fk_enter(&call, 311 /* cudaGraphLaunch */,
                           514 /* cuGraphLaunch */, NULL);
     if (!result && !graph) {

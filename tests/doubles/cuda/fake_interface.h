@@ -30,11 +30,13 @@ enum {
     FK_GRAPH = 51,        /* ..._GRAPH_TRACE */
     FK_DEVICE_GRAPH = 53, /* ..._DEVICE_GRAPH_TRACE */
 
+    FK_CLIENTS = 16, /* of CUPTI: subscriptions by _v2, and all others */
     FK_STREAMS = 64, /* of a context */
     FK_FIRST_STREAM = 7,
 };
 
 struct fk_graph;
+struct fk_client;
 
 typedef struct fk_stream {
     uint32_t id;                /* as in records */
@@ -74,9 +76,9 @@ typedef struct fk_api_call {
     int32_t result;
     const char *symbol; /* the kernel's name, or NULL */
     fk_context *context;
-    bool nested;      /* it made other calls */
-    uint64_t scratch; /* the tool's: correlationData points here */
-    uint64_t start;   /* the tool's */
+    bool nested;                  /* it made other calls */
+    uint64_t scratch[FK_CLIENTS]; /* the tool's: correlationData of each */
+    uint64_t start;               /* the tool's */
     uint64_t parameters[8];
 } fk_api_call;
 
@@ -102,6 +104,8 @@ typedef struct fk_work {
     uint32_t launcher; /* id of the graph that launched this graph */
     bool by_device;    /* the device launched the graph, without a call */
     uint64_t address;
+    struct fk_client *client; /* the tool's: who gets the record */
+    uint64_t pool;            /* address of a pool of memory, 0: none */
 } fk_work;
 
 /* Functions of the tool, called on the thread that makes the CUDA call. */

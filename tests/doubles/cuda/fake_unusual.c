@@ -42,6 +42,7 @@ int
 fk_primary_reset(void)
 {
     fk_layers call;
+    fk_pass_first(0); /* the device */
     int result =
         fk_enter(&call, 0, 545 /* cuDevicePrimaryCtxReset_v2 */, NULL);
     if (!result) {

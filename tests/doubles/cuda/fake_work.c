@@ -134,8 +134,9 @@ int
 fk_ctx_destroy(int uid)
 {
     fk_api_call call;
-    fk_begin(&call, FK_DRIVER, 322 /* cuCtxDestroy_v2 */, NULL);
     fk_context *context = fk_context_of((uint32_t)uid);
+    fk_pass_first((uintptr_t)context);
+    fk_begin(&call, FK_DRIVER, 322 /* cuCtxDestroy_v2 */, NULL);
     int result = fk_ready("cuCtxDestroy_v2");
     if (!result && !context) {
         result = CUDA_ERROR_INVALID_CONTEXT;

@@ -10,56 +10,97 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IN_FLIGHT = 3, NAMES = 64, FILLER = 0xA5, TAIL = 4096 };
+enum { FILLER = 0xA5, CANARY = 0x5A, TAIL = 4096, KNOWN = 1024 };
 
-typedef struct {
-    uint8_t *bytes; /* the client's; NULL: no buffer */
-    size_t size;    /* as the client set it */
-    size_t room;    /* the used part of size */
-    size_t valid, records, max_records;
-    size_t named;
-    const char *names[NAMES]; /* interned, and their copies */
-    char *copies[NAMES];
-} buffer;
-
-static fk_requested *_Atomic request;
-static fk_completed *_Atomic complete;
 static size_t limit; /* bytes of a buffer that are used; 0: all */
 static bool early;   /* request on threads of the program */
 
-static buffer open_buffers[IN_FLIGHT]; /* the worker's */
-static size_t opened;
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static buffer spare; /* under lock */
+static struct {
+    const uint8_t *bytes;
+    const fk_client *client;
+} owners[KNOWN]; /* the last ones that gave a buffer at an address; locked */
+static size_t owner_count;
 
 void
-fk_buffers_start(fk_requested *requested, fk_completed *completed)
+fk_buffers_start(void)
 {
     const char *who = getenv("FAKE_CUPTI_REQUEST");
     early = who && !strcmp(who, "app");
     limit = fk_env("FAKE_CUPTI_BUFFER_LIMIT", 0);
-    request = requested;
-    complete = completed;
 }
 
-/* Another tool's callbacks from now on: it gets the buffers in flight, too. */
-void
-fk_buffers_replace(fk_requested *requested, fk_completed *completed)
+/* --- whose a buffer is --------------------------------------------------- */
+
+static size_t
+place_of(const uint8_t *bytes)
 {
-    request = requested;
-    complete = completed;
+    size_t at = 0;
+    while (at < owner_count && owners[at].bytes != bytes) {
+        at++;
+    }
+    return at;
 }
+
+const fk_client *
+fk_buffers_owner(const uint8_t *bytes)
+{
+    pthread_mutex_lock(&lock);
+    size_t at = place_of(bytes);
+    const fk_client *found = at < owner_count ? owners[at].client : NULL;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void
+note_owner(const uint8_t *bytes, const fk_client *client)
+{
+    pthread_mutex_lock(&lock);
+    size_t at = place_of(bytes);
+    if (at < KNOWN) {
+        owners[at].bytes = bytes;
+        owners[at].client = client;
+        owner_count += at == owner_count;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* A buffer that was freed, or is written to, while it is the library's. */
+static void
+check_head(const fk_buffer *one)
+{
+    if (one->size >= FK_HEAD && memcmp(one->bytes, one->head, FK_HEAD)) {
+        fk_misuse("a buffer was freed or changed while it was in use");
+    }
+}
+
+static void
+note_head(fk_buffer *one)
+{
+    if (one->size >= FK_HEAD) {
+        memcpy(one->head, one->bytes, FK_HEAD);
+    }
+}
+
+/* --- in flight ------------------------------------------------------------
+ */
 
 /* Request a buffer from the client; false if the client returns none. */
 static bool
-ask(buffer *made)
+ask(fk_client *client, fk_buffer *made)
 {
     memset(made, 0, sizeof *made);
     memset(&made->bytes, FILLER, sizeof made->bytes);
     made->size = made->max_records = SIZE_MAX / 2;
     fk_inside++;
-    request(&made->bytes, &made->size, &made->max_records);
+    if (client->requested_v2) {
+        fk_request_info info = {sizeof info};
+        client->requested_v2(&made->bytes, &made->size, &made->max_records,
+                             &info);
+    }
+    else {
+        client->requested(&made->bytes, &made->size, &made->max_records);
+    }
     fk_inside--;
     if (!made->bytes || !made->size) {
         if (fk_release_now()->version < 28) {
@@ -75,16 +116,28 @@ ask(buffer *made)
         fk_misuse("a buffer that is not aligned to 8 bytes");
     }
     made->room = limit && limit < made->size ? limit : made->size;
+    note_owner(made->bytes, client);
+    if (made->size >= FK_HEAD) {
+        memset(made->bytes, CANARY, FK_HEAD);
+        note_head(made);
+    }
     return true;
 }
 
 static void
-give_back(buffer *one)
+give_back(fk_client *client, fk_buffer *one)
 {
     size_t left = one->size - one->valid;
+    check_head(one);
     memset(one->bytes + one->valid, FILLER, left < TAIL ? left : TAIL);
     fk_inside++;
-    complete(NULL, 0, one->bytes, one->size, one->valid);
+    if (client->completed_v2) {
+        fk_complete_info info = {.size = sizeof info};
+        client->completed_v2(one->bytes, one->size, one->valid, &info);
+    }
+    else {
+        client->completed(NULL, 0, one->bytes, one->size, one->valid);
+    }
     fk_inside--;
     for (size_t n = 0; n < one->named; n++) {
         memset(one->copies[n], '!', strlen(one->copies[n]));
@@ -94,79 +147,90 @@ give_back(buffer *one)
 
 /* Request a buffer in advance, as the real library does on program threads. */
 void
-fk_buffers_ask_early(void)
+fk_buffers_ask_early(fk_client *client)
 {
     pthread_mutex_lock(&lock);
-    bool wanted = early && !spare.bytes;
+    bool wanted = early && !client->spare.bytes;
     pthread_mutex_unlock(&lock);
-    buffer made;
-    if (!wanted || !ask(&made)) {
+    fk_buffer made;
+    if (!wanted || !ask(client, &made)) {
         return;
     }
     pthread_mutex_lock(&lock);
-    bool kept = !spare.bytes;
+    bool kept = !client->spare.bytes;
     if (kept) {
-        spare = made;
+        client->spare = made;
     }
     pthread_mutex_unlock(&lock);
     if (!kept) { /* another thread was faster */
-        give_back(&made);
+        give_back(client, &made);
     }
 }
 
-static buffer
-take_spare(void)
+static fk_buffer
+take_spare(fk_client *client)
 {
     pthread_mutex_lock(&lock);
-    buffer taken = spare;
-    spare.bytes = NULL;
+    fk_buffer taken = client->spare;
+    client->spare.bytes = NULL;
     pthread_mutex_unlock(&lock);
     return taken;
 }
 
 static bool
-open_one(void)
+is_open(const uint8_t *bytes)
 {
-    buffer *made = &open_buffers[opened];
-    *made = take_spare();
-    if (!made->bytes && !ask(made)) {
-        return false;
-    }
-    for (size_t i = 0; i < opened; i++) {
-        if (open_buffers[i].bytes == made->bytes) {
-            fk_misuse("a buffer that is still in use is given again");
+    fk_client *client;
+    for (uint32_t n = 0; (client = fk_client_at(n)); n++) {
+        for (size_t i = 0; i < client->opened; i++) {
+            if (client->open[i].bytes == bytes) {
+                return true;
+            }
         }
     }
-    opened++;
+    return false;
+}
+
+static bool
+open_one(fk_client *client)
+{
+    fk_buffer made = take_spare(client);
+    if (!made.bytes && !ask(client, &made)) {
+        return false;
+    }
+    if (is_open(made.bytes)) {
+        fk_misuse("a buffer that is still in use is given again");
+    }
+    client->open[client->opened++] = made;
     return true;
 }
 
 void
-fk_buffers_hand_back(size_t but)
+fk_buffers_hand_back(fk_client *client, size_t but)
 {
-    size_t count = opened > but ? opened - but : 0;
+    size_t count = client->opened > but ? client->opened - but : 0;
     for (size_t i = 0; i < count; i++) {
-        give_back(&open_buffers[i]);
+        give_back(client, &client->open[i]);
     }
-    for (size_t i = count; i < opened; i++) {
-        open_buffers[i - count] = open_buffers[i];
+    for (size_t i = count; i < client->opened; i++) {
+        client->open[i - count] = client->open[i];
     }
-    opened -= count;
+    client->opened -= count;
 }
 
 void
-fk_buffers_hand_back_all(void)
+fk_buffers_hand_back_all(fk_client *client)
 {
-    fk_buffers_hand_back(0);
-    buffer empty = take_spare();
+    fk_buffers_hand_back(client, 0);
+    fk_buffer empty = take_spare(client);
     if (empty.bytes) { /* without a record */
-        give_back(&empty);
+        give_back(client, &empty);
     }
 }
 
 /* Copy a name; the copy lives as long as its buffer is in flight. */
 static const char *
-copy_of(buffer *one, const char *name)
+copy_of(fk_buffer *one, const char *name)
 {
     size_t at = one->named;
     while (at && one->names[at - 1] != name) {
@@ -175,7 +239,7 @@ copy_of(buffer *one, const char *name)
     if (at) {
         return one->copies[at - 1];
     }
-    if (one->named == NAMES) {
+    if (one->named == FK_NAMES) {
         return name;
     }
     one->names[one->named] = name;
@@ -184,50 +248,69 @@ copy_of(buffer *one, const char *name)
 }
 
 static bool
-fits(const buffer *one, size_t size)
+fits(const fk_buffer *one, size_t size)
 {
     return one->room - one->valid >= size &&
            (!one->max_records || one->records < one->max_records);
 }
 
+static fk_buffer *
+last_of(fk_client *client)
+{
+    return client->opened ? &client->open[client->opened - 1] : NULL;
+}
+
 bool
-fk_buffers_put(const fk_work *work)
+fk_buffers_put(fk_client *client, const fk_work *work)
 {
     size_t size = fk_record_size(work->kind);
-    if (!opened || !fits(&open_buffers[opened - 1], size)) {
-        if (opened == IN_FLIGHT) {
-            fk_buffers_hand_back(0);
+    fk_buffer *last = last_of(client);
+    if (!last || !fits(last, size)) {
+        if (client->opened == FK_IN_FLIGHT) {
+            fk_buffers_hand_back(client, 0);
         }
-        if (!open_one()) {
+        if (!open_one(client)) {
             return false;
         }
     }
-    buffer *last = &open_buffers[opened - 1];
+    last = last_of(client);
     if (!fits(last, size)) {
         fk_misuse("a buffer too small for one record of %zu bytes", size);
         return false;
     }
     const char *name = work->name ? copy_of(last, work->name) : NULL;
+    check_head(last);
     fk_record_write(last->bytes + last->valid, work, name);
+    note_head(last);
     last->valid += size;
     last->records++;
     return true;
 }
 
 void
-fk_buffers_abandon(void)
+fk_buffers_abandon(fk_client *client)
 {
-    opened = 0;
-    spare.bytes = NULL;
+    client->opened = 0;
+    client->spare.bytes = NULL;
+}
+
+void
+fk_buffers_in_child(void)
+{
+    fk_client *client;
+    for (uint32_t i = 0; (client = fk_client_at(i)); i++) {
+        fk_buffers_abandon(client);
+    }
     pthread_mutex_init(&lock, NULL);
 }
 
 void
 fk_buffers_put_orphan(const fk_work *work)
 {
-    if (opened &&
-        !fits(&open_buffers[opened - 1], fk_record_size(work->kind))) {
-        opened = 0;
+    fk_client *client = work->client;
+    fk_buffer *last = last_of(client);
+    if (last && !fits(last, fk_record_size(work->kind))) {
+        client->opened = 0;
     }
-    fk_buffers_put(work);
+    fk_buffers_put(client, work);
 }

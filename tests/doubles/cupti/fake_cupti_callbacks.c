@@ -32,35 +32,19 @@ typedef struct {
     const void *descriptor;
 } resource_data;
 
-typedef void client_callback(void *userdata, uint32_t domain, uint32_t cbid,
-                             const void *data);
-
-struct subscriber {
-    client_callback *callback;
-    void *userdata;
-};
-
-FK_EXPORT int cuptiSubscribe(struct subscriber **subscriber,
-                             client_callback *callback, void *userdata);
-FK_EXPORT int cuptiUnsubscribe(struct subscriber *subscriber);
-FK_EXPORT int cuptiEnableCallback(uint32_t enable,
-                                  struct subscriber *subscriber,
+FK_EXPORT int cuptiSubscribe(void **subscriber, fk_callback *callback,
+                             void *userdata);
+FK_EXPORT int cuptiEnableCallback(uint32_t enable, void *subscriber,
                                   uint32_t domain, uint32_t cbid);
-FK_EXPORT int cuptiEnableDomain(uint32_t enable, struct subscriber *subscriber,
+FK_EXPORT int cuptiEnableDomain(uint32_t enable, void *subscriber,
                                 uint32_t domain);
-FK_EXPORT int cuptiGetCallbackState(uint32_t *enable,
-                                    struct subscriber *subscriber,
+FK_EXPORT int cuptiGetCallbackState(uint32_t *enable, void *subscriber,
                                     uint32_t domain, uint32_t cbid);
+FK_EXPORT int cuptiUnsubscribe(void *subscriber);
 FK_EXPORT int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t enable);
 FK_EXPORT int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enable);
 FK_EXPORT int cuptiSetThreadIdType(int type);
 FK_EXPORT int cuptiGetThreadIdType(int *type);
-
-static struct subscriber only;
-static _Atomic(struct subscriber *) subscribed; /* &only, or NULL */
-static _Atomic uint8_t enabled[FK_DOMAINS][FK_CBIDS];
-static _Atomic uint8_t without_records[FK_DOMAINS][FK_CBIDS];
-static _Atomic int thread_id_type; /* 1: gettid(), else pthread_self() */
 
 static void *
 nonsense(void)
@@ -71,25 +55,27 @@ nonsense(void)
 
 /* --- calls from the driver --------------------------------------------- */
 
-static void
-tell(uint32_t domain, uint32_t cbid, const void *data)
+static bool
+listens(const fk_client *client, uint32_t domain, uint32_t cbid)
 {
-    struct subscriber *client = subscribed;
-    if (client && domain < FK_DOMAINS && cbid < FK_CBIDS &&
-        enabled[domain][cbid]) {
-        fk_inside++;
-        fk_inside_resource += domain == FK_RESOURCE;
-        client->callback(client->userdata, domain, cbid, data);
-        fk_inside_resource -= domain == FK_RESOURCE;
-        fk_inside--;
-    }
+    return client->subscribed && domain < FK_DOMAINS && cbid < FK_CBIDS &&
+           client->callbacks[domain][cbid];
 }
 
 static void
-tell_call(fk_api_call *call, int32_t site)
+tell(fk_client *client, uint32_t domain, uint32_t cbid, const void *data)
 {
-    if (call->domain >= FK_DOMAINS || call->cbid >= FK_CBIDS ||
-        !enabled[call->domain][call->cbid]) {
+    fk_inside++;
+    fk_inside_resource += domain == FK_RESOURCE;
+    client->callback(client->userdata, domain, cbid, data);
+    fk_inside_resource -= domain == FK_RESOURCE;
+    fk_inside--;
+}
+
+static void
+tell_call(fk_client *client, fk_api_call *call, int32_t site)
+{
+    if (!listens(client, call->domain, call->cbid)) {
         return;
     }
     bool launch = call->symbol != NULL;
@@ -101,10 +87,19 @@ tell_call(fk_api_call *call, int32_t site)
         .symbol_name = launch ? call->symbol : nonsense(),
         .context = call->context,
         .context_uid = call->context ? call->context->uid : 0,
-        .correlation_data = &call->scratch,
+        .correlation_data = &call->scratch[client->number],
         .correlation_id = call->correlation,
     };
-    tell(call->domain, call->cbid, &data);
+    tell(client, call->domain, call->cbid, &data);
+}
+
+static void
+tell_all(fk_api_call *call, int32_t site)
+{
+    fk_client *client;
+    for (uint32_t i = 0; (client = fk_client_at(i)); i++) {
+        tell_call(client, call, site);
+    }
 }
 
 static void
@@ -115,31 +110,53 @@ on_enter(fk_api_call *call)
     if (waits && fk_inside) {
         fk_misuse("a callback of CUPTI's waits for the device");
     }
-    tell_call(call, 0);
+    tell_all(call, 0);
     call->start = fk_cupti_now();
+}
+
+static void
+record_call(fk_client *client, const fk_api_call *call, uint64_t end)
+{
+    uint32_t kind = call->domain == FK_DRIVER ? FK_API_DRIVER : FK_API_RUNTIME;
+    bool recorded = call->domain < FK_DOMAINS && call->cbid < FK_CBIDS &&
+                    !client->without_records[call->domain][call->cbid];
+    if (client->kinds[kind] && recorded) {
+        bool native = client->thread_ids == 1;
+        fk_work work = {
+            .kind = kind,
+            .variety = call->cbid,
+            .start = call->start,
+            .end = end,
+            .correlation = call->correlation,
+            .address = (uint32_t)call->result,
+            .peer = native ? (uint32_t)syscall(SYS_gettid)
+                           : (uint32_t)(uintptr_t)pthread_self(),
+            .client = client,
+        };
+        fk_worker_add(&work);
+    }
 }
 
 static void
 on_leave(fk_api_call *call)
 {
-    uint32_t kind = call->domain == FK_DRIVER ? FK_API_DRIVER : FK_API_RUNTIME;
-    bool recorded = call->domain < FK_DOMAINS && call->cbid < FK_CBIDS &&
-                    !without_records[call->domain][call->cbid];
-    if (fk_kinds[kind] && recorded) {
-        bool native = thread_id_type == 1;
-        fk_work work = {
-            .kind = kind,
-            .variety = call->cbid,
-            .start = call->start,
-            .end = fk_cupti_now(),
-            .correlation = call->correlation,
-            .address = (uint32_t)call->result,
-            .peer = native ? (uint32_t)syscall(SYS_gettid)
-                           : (uint32_t)(uintptr_t)pthread_self(),
-        };
-        fk_worker_add(&work);
+    fk_client *client;
+    uint64_t end = fk_cupti_now();
+    for (uint32_t i = 0; (client = fk_client_at(i)); i++) {
+        record_call(client, call, end);
     }
-    tell_call(call, 1);
+    tell_all(call, 1);
+}
+
+static void
+tell_each(uint32_t domain, uint32_t cbid, const void *data)
+{
+    fk_client *client;
+    for (uint32_t i = 0; (client = fk_client_at(i)); i++) {
+        if (listens(client, domain, cbid)) {
+            tell(client, domain, cbid, data);
+        }
+    }
 }
 
 static void
@@ -149,7 +166,7 @@ on_resource(uint32_t cbid, fk_context *context, const fk_graph_data *graph)
     if (cbid == 1) { /* CUPTI_CBID_RESOURCE_CONTEXT_CREATED */
         fk_worker_knows(context->uid);
     }
-    tell(FK_RESOURCE, cbid, &data);
+    tell_each(FK_RESOURCE, cbid, &data);
     if (cbid == 5) { /* CUPTI_CBID_RESOURCE_CU_INIT_FINISHED */
         fk_check_hardware();
     }
@@ -162,35 +179,45 @@ fk_tell_state(uint32_t cbid, int result)
         int result;
         const char *message;
     } data = {result, NULL};
-    tell(FK_STATE, cbid, &data);
+    tell_each(FK_STATE, cbid, &data);
+}
+
+/* Return whether a client records what the device launched. */
+static bool
+records_device_graphs(const fk_client *client)
+{
+    return fk_is_set(client, FK_DEVICE_GRAPHS) &&
+           (client->kinds[FK_GRAPH] || fk_hardware_clock);
+}
+
+static void
+record_work(fk_client *client, const fk_work *work)
+{
+    fk_work kept = *work;
+    bool of_graph = work->node != 0;
+    if (work->kind == FK_KERNEL && !client->kinds[FK_KERNEL]) {
+        kept.kind = FK_KERNEL_SERIAL;
+    }
+    kept.client = client;
+    /* Graphs of the device are not enabled by a kind of their own. */
+    uint32_t kind = work->kind == FK_DEVICE_GRAPH ? FK_GRAPH : kept.kind;
+    if (client->kinds[kind] && !(of_graph && fk_graphs_as_a_whole(client)) &&
+        (!work->by_device || records_device_graphs(client))) {
+        fk_worker_add(&kept);
+    }
 }
 
 static void
 on_work(const fk_work *work)
 {
-    fk_work kept = *work;
-    bool of_graph = work->node != 0;
-    if (work->kind == FK_KERNEL && !fk_kinds[FK_KERNEL]) {
-        kept.kind = FK_KERNEL_SERIAL;
-    }
     bool copies = work->kind == FK_MEMCPY || work->kind == FK_PEER_COPY;
     if (!work->bytes && (copies || work->kind == FK_MEMSET) &&
         fk_env("FAKE_CUPTI_NO_EMPTY", 0)) {
         return;
     }
-    if (work->by_device &&
-        !(fk_device_graphs && (fk_kinds[FK_GRAPH] || fk_hardware_clock))) {
-        return;
-    }
-    if (work->kind == FK_DEVICE_GRAPH) { /* it is not enabled by itself */
-        if (fk_kinds[FK_GRAPH]) {
-            fk_worker_add(&kept);
-        }
-        return;
-    }
-    /* Return whether graphs are recorded as a whole, not node by node. */
-    if (fk_kinds[kept.kind] && !(of_graph && fk_kinds[FK_GRAPH])) {
-        fk_worker_add(&kept);
+    fk_client *client;
+    for (uint32_t i = 0; (client = fk_client_at(i)); i++) {
+        record_work(client, work);
     }
 }
 
@@ -203,8 +230,7 @@ const fk_tool fk_cupti_tool = {.now = fk_cupti_now,
 /* --- the API --------------------------------------------------------- */
 
 int
-cuptiSubscribe(struct subscriber **subscriber, client_callback *callback,
-               void *userdata)
+cuptiSubscribe(void **subscriber, fk_callback *callback, void *userdata)
 {
     int result = fk_check_driver("cuptiSubscribe");
     fk_outside_callbacks("cuptiSubscribe");
@@ -215,38 +241,41 @@ cuptiSubscribe(struct subscriber **subscriber, client_callback *callback,
         return CUPTI_ERROR_INVALID_PARAMETER;
     }
     int taken = (int)fk_env("FAKE_CUPTI_SUBSCRIBE_RC", 0);
-    if (taken || subscribed) {
+    if (taken || fk_global.subscribed || fk_client_first()) {
         return taken ? taken : CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     }
-    only = (struct subscriber){callback, userdata};
-    subscribed = &only;
-    *subscriber = &only;
+    fk_global.callback = callback;
+    fk_global.userdata = userdata;
+    fk_global.subscribed = true;
+    *subscriber = &fk_global;
     return CUPTI_SUCCESS;
 }
 
+/* By either call.  A subscriber by _v2 has no kinds from then on, and its
+ * buffers never come back; fk_global keeps its kinds. */
 int
-cuptiUnsubscribe(struct subscriber *subscriber)
+cuptiUnsubscribe(void *subscriber)
 {
-    int result = fk_check_driver("cuptiUnsubscribe");
     fk_outside_callbacks("cuptiUnsubscribe");
+    int result = fk_check_subscriber("cuptiUnsubscribe", subscriber);
+    fk_client *client = subscriber;
     if (result) {
         return result;
     }
-    if (!subscriber || subscriber != subscribed) {
-        fk_misuse("cuptiUnsubscribe: who is not subscribed");
-        return CUPTI_ERROR_INVALID_PARAMETER;
-    }
-    subscribed = NULL;
+    client->subscribed = false;
     for (size_t domain = 0; domain < FK_DOMAINS; domain++) {
         for (size_t cbid = 0; cbid < FK_CBIDS; cbid++) {
-            enabled[domain][cbid] = 0;
+            client->callbacks[domain][cbid] = 0;
         }
+    }
+    if (client->versioned) {
+        fk_worker_forget(client);
     }
     return CUPTI_SUCCESS;
 }
 
-static uint32_t
-cbids_of(uint32_t domain)
+uint32_t
+fk_cbids_of(uint32_t domain)
 {
     const fk_release *release = fk_release_now();
     return domain == FK_DRIVER    ? release->driver_cbids
@@ -255,86 +284,83 @@ cbids_of(uint32_t domain)
                                   : 0;
 }
 
-static int
-may_enable(const char *function, struct subscriber *subscriber)
-{
-    int result = fk_check_driver(function);
-    if (result) {
-        return result;
-    }
-    if (!subscriber || subscriber != subscribed) {
-        fk_misuse("%s: who is not subscribed", function);
-        return CUPTI_ERROR_INVALID_PARAMETER;
-    }
-    return CUPTI_SUCCESS;
-}
-
 int
-cuptiEnableCallback(uint32_t enable, struct subscriber *subscriber,
-                    uint32_t domain, uint32_t cbid)
+cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain,
+                    uint32_t cbid)
 {
-    int result = may_enable("cuptiEnableCallback", subscriber);
+    int result = fk_check_subscriber("cuptiEnableCallback", subscriber);
     char name[64];
     snprintf(name, sizeof name, "cuptiEnableCallback/%u", (unsigned)domain);
     if (!result && enable) {
         result = fk_check_number(name, cbid);
     }
-    if (!result && (!cbid || cbid >= cbids_of(domain))) {
+    if (!result && (!cbid || cbid >= fk_cbids_of(domain))) {
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }
     if (!result) {
-        enabled[domain][cbid] = enable != 0;
+        fk_client *client = subscriber;
+        client->callbacks[domain][cbid] = enable != 0;
     }
     return result;
 }
 
 int
-cuptiEnableDomain(uint32_t enable, struct subscriber *subscriber,
-                  uint32_t domain)
+cuptiEnableDomain(uint32_t enable, void *subscriber, uint32_t domain)
 {
-    int result = may_enable("cuptiEnableDomain", subscriber);
+    int result = fk_check_subscriber("cuptiEnableDomain", subscriber);
     fk_outside_callbacks("cuptiEnableDomain");
     if (!result && enable) {
         result = fk_check_number("cuptiEnableDomain", domain);
     }
-    if (!result && !cbids_of(domain)) {
+    if (!result && !fk_cbids_of(domain)) {
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }
-    for (uint32_t cbid = 1; !result && cbid < cbids_of(domain); cbid++) {
-        enabled[domain][cbid] = enable != 0;
+    fk_client *client = subscriber;
+    for (uint32_t cbid = 1; !result && cbid < fk_cbids_of(domain); cbid++) {
+        client->callbacks[domain][cbid] = enable != 0;
     }
     return result;
 }
 
 int
-cuptiGetCallbackState(uint32_t *enable, struct subscriber *subscriber,
-                      uint32_t domain, uint32_t cbid)
+cuptiGetCallbackState(uint32_t *enable, void *subscriber, uint32_t domain,
+                      uint32_t cbid)
 {
-    int result = may_enable("cuptiGetCallbackState", subscriber);
-    if (!result && cbid >= cbids_of(domain)) {
+    int result = fk_check_subscriber("cuptiGetCallbackState", subscriber);
+    if (!result && cbid >= fk_cbids_of(domain)) {
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }
     if (!result) {
-        *enable = enabled[domain][cbid];
+        const fk_client *client = subscriber;
+        *enable = client->callbacks[domain][cbid];
     }
     return result;
 }
 
 /* Enable or disable the records of one function; since 12.5. */
+int
+fk_enable_record(fk_client *client, uint32_t domain, uint32_t cbid,
+                 uint8_t enable)
+{
+    bool known =
+        fk_release_now()->version >= 23 && cbid && cbid < fk_cbids_of(domain);
+    if (!known) {
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    }
+    client->without_records[domain][cbid] = !enable;
+    return CUPTI_SUCCESS;
+}
+
 static int
 enable_record(const char *function, uint32_t domain, uint32_t cbid,
               uint8_t enable)
 {
     int result = fk_check_driver(function);
-    bool known =
-        fk_release_now()->version >= 23 && cbid && cbid < cbids_of(domain);
-    if (!result && !known) {
-        result = CUPTI_ERROR_INVALID_PARAMETER;
-    }
     if (!result) {
-        without_records[domain][cbid] = !enable;
+        result = fk_check_global();
     }
-    return result;
+    return result ? result
+                  : fk_enable_record(&fk_global, domain, cbid, enable);
 }
 
 int
@@ -355,8 +381,11 @@ int
 cuptiSetThreadIdType(int type)
 {
     int result = fk_check_driver("cuptiSetThreadIdType");
+    if (!result && fk_several()) {
+        result = CUPTI_ERROR_NOT_SUPPORTED;
+    }
     if (!result) {
-        thread_id_type = type;
+        fk_global.thread_ids = type;
     }
     return result;
 }
@@ -365,8 +394,11 @@ int
 cuptiGetThreadIdType(int *type)
 {
     int result = fk_check_driver("cuptiGetThreadIdType");
+    if (!result && fk_several()) {
+        result = CUPTI_ERROR_NOT_SUPPORTED;
+    }
     if (!result) {
-        *type = thread_id_type;
+        *type = fk_global.thread_ids;
     }
     return result;
 }

@@ -64,7 +64,7 @@ in_child(void)
 {
     if (!fk_forked) {
         fk_forked = true;
-        fk_buffers_abandon();
+        fk_buffers_in_child();
     }
     pthread_mutex_init(&orphans, NULL);
 }

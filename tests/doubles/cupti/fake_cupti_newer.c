@@ -7,16 +7,21 @@ FK_EXPORT int cuptiActivityEnableDeviceGraph(uint8_t enable);
 FK_EXPORT int cuptiActivityEnableAllocationSource(uint8_t enable);
 FK_EXPORT int fk_has_hardware_clock(void);
 
-enum { HES = 13, ALLOCATION_SOURCE = 14, DEVICE_GRAPHS = 19 };
 enum { BLACKWELL = 10 };
 
-_Atomic bool fk_hardware_clock, fk_device_graphs, fk_memory_sources;
+_Atomic bool fk_hardware_clock;
 
 bool
 fk_is_newer_attribute(uint32_t attribute)
 {
-    return attribute == HES || attribute == ALLOCATION_SOURCE ||
-           attribute == DEVICE_GRAPHS;
+    return attribute == FK_HARDWARE || attribute == FK_ALLOCATION_SOURCE ||
+           attribute == FK_DEVICE_GRAPHS;
+}
+
+bool
+fk_is_set(const fk_client *client, uint32_t attribute)
+{
+    return client->attributes[attribute] == 1 + true;
 }
 
 /* Before a kind and a context; whether the devices have them is known once
@@ -47,43 +52,46 @@ fk_check_hardware(void)
 }
 
 int
-fk_set_newer(uint32_t attribute, uint8_t on)
+fk_set_newer(fk_client *client, uint32_t attribute, uint8_t on)
 {
-    switch (attribute) {
-    case HES:
+    if (attribute == FK_HARDWARE) {
         return set_hardware_clock(on);
-    case ALLOCATION_SOURCE:
-        fk_memory_sources = on;
-        return CUPTI_SUCCESS;
-    default: /* without effect once CUDA is initialised */
-        fk_device_graphs = on && !fk_driver("fk_is_initialized");
-        return CUPTI_SUCCESS;
     }
+    /* This one is without effect once CUDA is initialised. */
+    if (attribute != FK_DEVICE_GRAPHS || !fk_driver("fk_is_initialized")) {
+        client->attributes[attribute] = (uint8_t)(1 + (on != 0));
+    }
+    return CUPTI_SUCCESS;
 }
 
+/* A function for one attribute, which is refused as those without a version
+ * are while several subscribers are allowed. */
 static int
 set(const char *function, uint32_t attribute, uint8_t on)
 {
     int result = fk_check_driver(function);
-    return result ? result : fk_set_newer(attribute, on);
+    if (!result && fk_several()) {
+        result = CUPTI_ERROR_NOT_SUPPORTED;
+    }
+    return result ? result : fk_set_newer(&fk_global, attribute, on);
 }
 
 int
 cuptiActivityEnableHWTrace(uint8_t enable)
 {
-    return set("cuptiActivityEnableHWTrace", HES, enable);
+    return set("cuptiActivityEnableHWTrace", FK_HARDWARE, enable);
 }
 
 int
 cuptiActivityEnableDeviceGraph(uint8_t enable)
 {
-    return set("cuptiActivityEnableDeviceGraph", DEVICE_GRAPHS, enable);
+    return set("cuptiActivityEnableDeviceGraph", FK_DEVICE_GRAPHS, enable);
 }
 
 int
 cuptiActivityEnableAllocationSource(uint8_t enable)
 {
-    return set("cuptiActivityEnableAllocationSource", ALLOCATION_SOURCE,
+    return set("cuptiActivityEnableAllocationSource", FK_ALLOCATION_SOURCE,
                enable);
 }
 

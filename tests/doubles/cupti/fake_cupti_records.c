@@ -11,9 +11,6 @@
 
 enum { GARBAGE = 0xA5 };
 
-FK_EXPORT int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid,
-                                         uint8_t **record);
-
 static void
 put8(uint8_t *at, size_t offset, uint64_t value)
 {
@@ -207,9 +204,12 @@ write_memory(uint8_t *at, const fk_work *work)
     put32(at, 48, (uint32_t)getpid());
     put32(at, 52, work->device);
     put32(at, 56, work->context);
-    put64(at, 64, 0); /* name */
-    put32(at, 72, 0); /* isAsync */
-    if (fk_memory_sources && fk_release_now()->memory >= 128) {
+    put64(at, 64, 0);               /* name */
+    put32(at, 72, work->pool != 0); /* isAsync */
+    put32(at, 80, work->pool != 0); /* ..._POOL_TYPE_LOCAL or _INVALID */
+    put64(at, 88, work->pool);
+    if (fk_is_set(work->client, FK_ALLOCATION_SOURCE) &&
+        fk_release_now()->memory >= 128) {
         put64(at, 120, (uintptr_t)work->name); /* source */
     }
 }
@@ -289,40 +289,4 @@ fk_record_write(uint8_t *at, const fk_work *work, const char *name)
     default:
         write_kernel(at, work, name);
     }
-}
-
-/* Iterate over a completed buffer, as is possible in all releases.
- *
- * record: NULL for the first record, else the previous one.
- */
-int
-cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record)
-{
-    int result = fk_check_call("cuptiActivityGetNextRecord");
-    if (result) {
-        return result;
-    }
-    if (!buffer || !record) {
-        return CUPTI_ERROR_INVALID_PARAMETER;
-    }
-    uint8_t *next = buffer;
-    uint32_t kind;
-    if (*record) {
-        if (*record < buffer || *record >= buffer + valid) {
-            fk_misuse(
-                "cuptiActivityGetNextRecord: a record of another buffer");
-        }
-        memcpy(&kind, *record, sizeof kind);
-        next = *record + fk_record_size(kind);
-    }
-    if (next >= buffer + valid) {
-        return CUPTI_ERROR_MAX_LIMIT_REACHED;
-    }
-    memcpy(&kind, next, sizeof kind);
-    size_t size = fk_record_size(kind);
-    if (!size || size > (size_t)(buffer + valid - next)) {
-        return CUPTI_ERROR_INVALID_KIND;
-    }
-    *record = next;
-    return CUPTI_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /* Delivery of activity records, on a thread of the double of CUPTI.
  *
- * Work is in `inbox` until the worker moves it to `waiting`; finished work is
- * written into buffers of the client.
+ * Work is in `inbox` until the worker moves it to `waiting` of its client;
+ * finished work is written into buffers of the client.
  */
 #include "cupti/fake_cupti.h"
 
@@ -14,19 +14,12 @@
 
 enum { NOTICED = 4096 }; /* number of pieces of work that wakes the worker */
 
-typedef struct {
-    fk_work *items;
-    size_t count, room;
-} pile;
-
-_Atomic uint8_t fk_kinds[FK_KINDS];
-
 static pthread_mutex_t desk = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER; /* the worker */
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER; /* the flusher */
 
 /* Under desk. */
-static pile inbox;
+static fk_pile inbox;
 static uint64_t asked, answered; /* flushes, by number */
 static bool force;
 static uint64_t not_before; /* of fk_true_time(CLOCK_REALTIME); 0: at once */
@@ -36,15 +29,13 @@ static uint64_t period;     /* ns; 0: none */
  * its callbacks take has the deadlock of the real library. */
 static pthread_mutex_t delivery = PTHREAD_MUTEX_INITIALIZER;
 
-/* Used only by the worker. */
-static pile waiting;
-static _Atomic size_t dropped;
-static _Atomic uint64_t device_records; /* for every nth */
 static uint64_t drop_every, zero_every, late_ms, stuck_ms, noticed;
+static bool reverse;  /* the order of the records that one delivery has */
 static bool withhold; /* whole buffers with unfinished work, until forced */
 static size_t buffer_bytes;
 static uint64_t at_once; /* max number of records of one delivery; 0: any */
 static _Atomic bool started;
+static pthread_once_t once = PTHREAD_ONCE_INIT; /* the thread */
 
 static struct timespec
 deadline(uint64_t ns)
@@ -57,7 +48,7 @@ deadline(uint64_t ns)
 /* --- lists of work ----------------------------------------------------- */
 
 static void
-add(pile *to, const fk_work *items, size_t count)
+add(fk_pile *to, const fk_work *items, size_t count)
 {
     if (to->count + count > to->room) {
         to->room = 2 * (to->count + count) + 64;
@@ -137,76 +128,123 @@ nth(uint64_t every, uint64_t number)
     return every && number % every == 0;
 }
 
+/* Deliver finished work; `shift`: what the client's clock is ahead. */
 static void
-deliver(fk_work *work)
+deliver(fk_client *client, fk_work *work, uint64_t shift)
 {
     if (work->queue) {
-        uint64_t number = ++device_records;
+        uint64_t number = ++client->device_records;
         if (nth(drop_every, number)) {
-            dropped++;
+            client->dropped++;
             return;
         }
         if (nth(zero_every, number)) {
             work->start = work->end = 0;
         }
     }
-    if (work->queue && work->start) {
-        uint64_t shift = shift_of(work);
+    if (work->start) {
+        shift += work->queue ? shift_of(work) : 0;
         work->start += shift;
         work->end += shift;
     }
-    if (!fk_buffers_put(work)) {
-        dropped++;
+    if (!fk_buffers_put(client, work)) {
+        client->dropped++;
     }
 }
 
 /* Return the end of the work from number `i` on that fits into one buffer, and
  * whether any of it is unfinished. */
 static size_t
-buffer_end(size_t i, uint64_t now, bool *unfinished)
+buffer_end(const fk_pile *waiting, size_t i, uint64_t now, bool *unfinished)
 {
     size_t room = buffer_bytes;
     *unfinished = false;
-    while (i < waiting.count &&
-           room >= fk_record_size(waiting.items[i].kind)) {
-        room -= fk_record_size(waiting.items[i].kind);
-        *unfinished = *unfinished || !is_done(&waiting.items[i], now);
+    while (i < waiting->count &&
+           room >= fk_record_size(waiting->items[i].kind)) {
+        room -= fk_record_size(waiting->items[i].kind);
+        *unfinished = *unfinished || !is_done(&waiting->items[i], now);
         i++;
     }
     return i;
 }
 
+static void
+turn_round(fk_pile *work)
+{
+    for (size_t i = 0; i < work->count / 2; i++) {
+        fk_work first = work->items[i];
+        work->items[i] = work->items[work->count - 1 - i];
+        work->items[work->count - 1 - i] = first;
+    }
+}
+
 /* Write finished work into buffers; a forced flush also writes other work. */
 static void
-sort_out(bool flush, bool forced)
+sort_out(fk_client *client, uint64_t now, bool flush, bool forced)
 {
-    pthread_mutex_lock(&delivery);
-    uint64_t now = fk_cupti_now();
+    fk_pile *waiting = &client->waiting;
+    uint64_t shift = fk_shift_of(client);
     size_t kept = 0, delivered = 0, end = 0;
     bool withheld = false;
-    for (size_t i = 0; i < waiting.count; i++) {
-        fk_work *work = &waiting.items[i];
+    if (reverse) {
+        turn_round(waiting);
+    }
+    for (size_t i = 0; i < waiting->count; i++) {
+        fk_work *work = &waiting->items[i];
         bool over = is_done(work, now);
         bool full = at_once && delivered == at_once;
         if (withhold && i == end) {
-            end = buffer_end(i, now, &withheld);
+            end = buffer_end(waiting, i, now, &withheld);
         }
         if ((!over || full || withheld) && !forced) {
-            waiting.items[kept++] = *work;
+            waiting->items[kept++] = *work;
             continue;
         }
         if (!over) { /* unfinished: times are unknown */
             work->start = work->end = 0;
         }
-        deliver(work);
+        deliver(client, work, shift);
         delivered++;
     }
-    waiting.count = kept;
+    waiting->count = kept;
     if (forced) {
-        fk_buffers_hand_back_all();
+        fk_buffers_hand_back_all(client);
     }
     else {
-        fk_buffers_hand_back(flush ? 0 : 1);
+        fk_buffers_hand_back(client, flush ? 0 : 1);
+    }
+}
+
+/* Anybody's unfinished work is handed out by a forced flush, whoever asks. */
+static void
+check_forced(uint64_t now)
+{
+    fk_client *client;
+    for (uint32_t i = 0; (client = fk_client_at(i)); i++) {
+        for (size_t n = 0; n < client->waiting.count; n++) {
+            if (fk_clients_in_use() > 1 && client->subscribed &&
+                !is_done(&client->waiting.items[n], now)) {
+                fk_misuse("a forced flush beside others hands out records "
+                          "of %s",
+                          *client->name ? client->name : "a client");
+            }
+        }
+    }
+}
+
+static void
+sort_out_all(bool flush, bool forced)
+{
+    pthread_mutex_lock(&delivery);
+    uint64_t now = fk_cupti_now();
+    fk_client *client;
+    if (forced) {
+        check_forced(now);
+    }
+    for (uint32_t i = 0; (client = fk_client_at(i)); i++) {
+        if (client->registered) {
+            sort_out(client, now, flush, forced);
+        }
     }
     pthread_mutex_unlock(&delivery);
 }
@@ -253,10 +291,12 @@ work_for_ever(void *unused)
         if (flush) {
             force = false;
         }
-        add(&waiting, inbox.items, inbox.count);
+        for (size_t i = 0; i < inbox.count; i++) {
+            add(&inbox.items[i].client->waiting, &inbox.items[i], 1);
+        }
         inbox.count = 0;
         pthread_mutex_unlock(&desk);
-        sort_out(flush, forced);
+        sort_out_all(flush, forced);
         pthread_mutex_lock(&desk);
         if (flush) {
             answered = number;
@@ -266,16 +306,17 @@ work_for_ever(void *unused)
     return NULL;
 }
 
-void
-fk_worker_start(fk_requested *requested, fk_completed *completed)
+static void
+start(void)
 {
-    fk_buffers_start(requested, completed);
+    fk_buffers_start();
     choose_device_clock();
     drop_every = fk_env("FAKE_CUPTI_DROP", 0);
     zero_every = fk_env("FAKE_CUPTI_ZERO_TIMES", 0);
     late_ms = fk_env("FAKE_CUPTI_LATE_MS", 0);
     at_once = fk_env("FAKE_CUPTI_AT_ONCE", 0);
     stuck_ms = fk_env("FAKE_CUPTI_STUCK_MS", 30000);
+    reverse = fk_env("FAKE_CUPTI_REVERSE", 0) != 0;
     withhold = fk_env("FAKE_CUPTI_WITHHOLD", 0) != 0;
     uint64_t limit = fk_env("FAKE_CUPTI_BUFFER_LIMIT", 0);
     buffer_bytes = limit ? limit : 2 << 20;
@@ -297,10 +338,53 @@ fk_worker_start(fk_requested *requested, fk_completed *completed)
 /* --- called by the other files ------------------------------------------ */
 
 void
-fk_worker_replace(fk_requested *requested, fk_completed *completed)
+fk_worker_register(fk_client *client, fk_requested *requested,
+                   fk_completed *completed)
 {
     pthread_mutex_lock(&delivery);
-    fk_buffers_replace(requested, completed);
+    /* It gets the buffers in flight, too, of whoever registered before. */
+    client->requested = requested;
+    client->completed = completed;
+    client->registered = true;
+    pthread_mutex_unlock(&delivery);
+    pthread_once(&once, start);
+}
+
+void
+fk_worker_register_v2(fk_client *client, fk_requested_v2 *requested,
+                      fk_completed_v2 *completed)
+{
+    pthread_mutex_lock(&delivery);
+    client->requested_v2 = requested;
+    client->completed_v2 = completed;
+    client->registered = true;
+    pthread_mutex_unlock(&delivery);
+    pthread_once(&once, start);
+}
+
+static void
+lock_delivery(const char *function)
+{
+    struct timespec until = deadline(stuck_ms * 1000000u);
+    if (pthread_mutex_timedlock(&delivery, &until)) {
+        fk_misuse("%s: deadlock, a callback waits", function);
+    }
+}
+
+/* Never call the client again, nor write into its buffers. */
+void
+fk_worker_forget(fk_client *client)
+{
+    for (size_t kind = 0; kind < FK_KINDS; kind++) {
+        client->kinds[kind] = 0;
+    }
+    if (!started) {
+        return;
+    }
+    lock_delivery("cuptiUnsubscribe");
+    client->registered = false;
+    client->waiting.count = 0;
+    fk_buffers_abandon(client);
     pthread_mutex_unlock(&delivery);
 }
 
@@ -314,7 +398,7 @@ fk_worker_add(const fk_work *work)
     if (fk_forked) {
         return;
     }
-    fk_buffers_ask_early();
+    fk_buffers_ask_early(work->client);
     pthread_mutex_lock(&desk);
     add(&inbox, work, 1);
     if (inbox.count == noticed) {
@@ -354,15 +438,11 @@ fk_worker_period(uint32_t ms)
 
 /* Return the number since the last call; waits while callbacks run. */
 size_t
-fk_worker_dropped(void)
+fk_worker_dropped(fk_client *client)
 {
     if (!fk_inside) {
-        struct timespec until = deadline(stuck_ms * 1000000u);
-        if (pthread_mutex_timedlock(&delivery, &until)) {
-            fk_misuse("cuptiActivityGetNumDroppedRecords: deadlock, a "
-                      "callback waits");
-        }
+        lock_delivery("cuptiActivityGetNumDroppedRecords");
         pthread_mutex_unlock(&delivery);
     }
-    return atomic_exchange(&dropped, 0);
+    return atomic_exchange(&client->dropped, 0);
 }

@@ -91,9 +91,7 @@ def successors(theirs: str, header: str) -> list[str]:
     return sorted(name for name in found if int(name[len(family) :] or 1) >= minimum)
 
 
-def assertions(
-    ours: Ours, header: str, release: tuple[int, ...] = NEWEST
-) -> Iterator[str]:
+def assertions(ours: Ours, header: str, release: tuple[int, ...]) -> Iterator[str]:
     """Yield static assertions in C that our declarations agree with the headers."""
     for struct, (theirs, names) in ours.structs.items():
         if release < SINCE.get(struct, OLDEST):
@@ -101,7 +99,7 @@ def assertions(
         for name in successors(theirs, header):
             for field in names:
                 other = counterpart(struct, field)
-                if other:
+                if other and release >= SINCE.get(f"{struct}.{field}", OLDEST):
                     yield f"AT({struct}, {field}, {name}, {other});"
     for value in ours.values:
         if re.search(rf"\b{VALUES[value]}\b", header):
@@ -269,6 +267,7 @@ def check(version: Version, runtime: Version | None, ours: Ours) -> list[str]:
     lines = [*assertions(ours, header, version.release), *limits()]
     lines += double.assertions(version.release, header)
     types = list(signatures.assertions(signatures.ours(), header))
+    types += signatures.assertions(double.declared(), header)
     meta = (include / META).read_text(encoding="utf-8", errors="replace")
     named = names_of_calls(header)
     wrong = missing(ours, header, version.release) + wrong_calls(ours, header)

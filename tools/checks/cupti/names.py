@@ -92,6 +92,9 @@ FIELDS: dict[str, dict[str, str]] = {
         "time": "timestamp",
         "counter": "PC",
         "process": "processId",
+        "name": "name",
+        "asynchronous": "isAsync",
+        "pool_type": "memoryPoolConfig.memoryPoolType",
     },
     "lp_cupti_call": {
         "site": "callbackSite",
@@ -120,11 +123,13 @@ FIELDS: dict[str, dict[str, str]] = {
         "name": "subscriberName",
         "holder": "oldSubscriberName",
         "holder_size": "oldSubscriberSize",
+        "several": "allowMultipleSubscribers",
+        "more": "",
     },
 }
-# Structs, or fields of them, that older headers lack.
-SINCE = {
+SINCE = {  # structs and fields that older headers lack
     "lp_cupti_subscription": (13, 0),
+    "lp_cupti_subscription.several": (13, 2),
     "lp_cupti_kernel_launcher": (13, 0),
     "lp_cupti_kernel_source": (13, 4),
     "lp_cupti_memcpy_launcher": (13, 0),
@@ -149,6 +154,7 @@ VALUES = {
     "LP_CUPTI_UVM_NOT_ON_NON_P2P": f"{UVM_REFUSED}_ON_NON_P2P_DEVICES",
     "LP_CUPTI_UVM_NOT_WITH_MPS": f"{UVM_REFUSED}_WITH_MPS",
     "LP_CUPTI_INVALID_PARAMETER": "CUPTI_ERROR_INVALID_PARAMETER",
+    "LP_CUPTI_NOT_COMPATIBLE": "CUPTI_ERROR_NOT_COMPATIBLE",
     "LP_CUPTI_NOT_SUPPORTED": "CUPTI_ERROR_NOT_SUPPORTED",
     "LP_CUPTI_NOT_INITIALIZED": "CUPTI_ERROR_NOT_INITIALIZED",
     "LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED": (
@@ -165,6 +171,7 @@ VALUES = {
     "LP_CUPTI_RESOURCE_CONTEXT_CREATED": f"{RESOURCE}CONTEXT_CREATED",
     "LP_CUPTI_RESOURCE_CU_INIT_FINISHED": f"{RESOURCE}CU_INIT_FINISHED",
     "LP_CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING": f"{RESOURCE}CONTEXT_DESTROY_STARTING",
+    "LP_CUPTI_RESOURCE_MODULE_LOADED": f"{RESOURCE}MODULE_LOADED",
     "LP_CUPTI_RESOURCE_GRAPHNODE_CREATED": f"{RESOURCE}GRAPHNODE_CREATED",
     "LP_CUPTI_RESOURCE_GRAPHNODE_CLONED": f"{RESOURCE}GRAPHNODE_CLONED",
     "LP_CUPTI_MEMCPY": f"{KIND}MEMCPY",
@@ -186,6 +193,11 @@ VALUES = {
         "CUPTI_ACTIVITY_ATTR_ENABLE_ALLOCATION_SOURCE_TRACKING"
     ),
     "LP_CUPTI_ATTR_DEVICE_GRAPHS": "CUPTI_ACTIVITY_ATTR_ENABLE_DEVICE_GRAPH_TRACE",
+    "LP_CUPTI_ATTR_WHOLE_GRAPHS": (
+        "CUPTI_ACTIVITY_ATTR_ENABLE_MULTI_SUBSCRIBER_GRAPH_TRACE"
+    ),
+    "LP_CUPTI_ATTR_THREAD_IDS": "CUPTI_ACTIVITY_ATTR_THREAD_ID_TYPE",
+    "LP_CUPTI_ATTR_CLOCK": "CUPTI_ACTIVITY_ATTR_TIMESTAMP_CALLBACK",
     "LP_CUPTI_MEMORY_PAGEABLE": "CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE",
     "LP_CUPTI_MEMORY_ALLOCATION": f"{MEMORY}ALLOCATION",
     "LP_CUPTI_MEMORY_RELEASE": f"{MEMORY}RELEASE",
@@ -210,7 +222,8 @@ CALLS = {
     "copies": _COPY,
     "async_copies": rf"{_COPY}(?:Batch|WithAttributes)?Async",
     "host_copies": "cuMemcpy(?:Hto[DA]|[DA]toH)(?:Async)?",
-    "ends": "cuCtxDestroy|cuDevicePrimaryCtx(?:Release|Reset)",
+    "of_context": "cuCtxDestroy",
+    "of_device": "cuDevicePrimaryCtx(?:Release|Reset)",
     "may_launch": (
         "cuMem(?:Prefetch|PrefetchBatch|DiscardAndPrefetchBatch|BatchDecompress)Async"
     ),

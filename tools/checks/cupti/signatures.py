@@ -39,7 +39,7 @@ def ours() -> Declared:
     text = plain((CSRC / "gpu/cupti_backend.h").read_text(encoding="utf-8"))
     source = (CSRC / "gpu/cupti_backend.c").read_text(encoding="utf-8")
     fields = {
-        field: _signature(result, parameters)
+        field: signature(result, parameters)
         for result, field, parameters in re.findall(
             r"^ {4}(\w+) \(\*(\w+)\)\(([^;]*)\);", text, re.MULTILINE
         )
@@ -55,7 +55,7 @@ def theirs(header: str) -> Declared:
     """Return the declarations of NVIDIA's headers."""
     text = plain(header)
     functions = {
-        name: _signature(result, parameters)
+        name: signature(result, parameters)
         for result, name, parameters in re.findall(
             r"(\w+)\s+CUPTIAPI\s+(cupti\w+)\s*\(([^;]*?)\)\s*;", text
         )
@@ -73,13 +73,13 @@ def assertions(mine: Declared, header: str) -> Iterator[str]:
 
 def _callbacks(text: str) -> dict[str, Signature]:
     return {
-        name: _signature(result, parameters)
+        name: signature(result, parameters)
         for result, name, parameters in re.findall(_CALLBACK, text)
     }
 
 
-def _signature(result: str, parameters: str) -> Signature:
-    """Return a signature without the names of its parameters."""
+def signature(result: str, parameters: str) -> Signature:
+    """Return a signature, without the names of its parameters."""
     words = [" ".join(part.split()) for part in parameters.split(",")]
     types = tuple(map(_type, words)) if words != ["void"] else ()
     return Signature(result=result, parameters=types)
@@ -110,7 +110,7 @@ def _compare(
             if second not in others.callbacks:
                 yield f'_Static_assert(0, "{what} is no callback");'
                 continue
-            callback = _signature(*inline.groups()) if inline else mine.callbacks[first]
+            callback = signature(*inline.groups()) if inline else mine.callbacks[first]
             yield from _compare(second, callback, others.callbacks[second], declared)
         else:
             yield from _agree(what, first, second)

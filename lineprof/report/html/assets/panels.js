@@ -114,6 +114,7 @@ class GpuView extends TablesView {
     const facts = [
       `${time(gpu.total)} of kernels, memsets and graphs, ${time(gpu.copies)} of copies`,
       ...gpu.devices.map((one) => `${visible(one.name)} (${one.device}) was busy for ${one.busy_exact ? "" : "at least "}${time(one.busy_ns)}`),
+      ...gpu.memory.map(visible),
       gpu.unattributed ? `${time(gpu.unattributed)} were launched by no profiled line` : "",
       ...gpu.runs.filter((one) => one.backend !== "cupti").map((one) => visible(one.reason)),
     ].filter(Boolean);

@@ -28,6 +28,7 @@ class SummaryView {
       h("h2", { class: "sentence" }, visible(data.summary.sentence)),
       this.runBar(),
       data.memory && h("p", { class: "sentence" }, peakSentence(memoryProcesses()[0])),
+      data.gpu?.memory.length > 0 && h("p", { class: "sentence" }, visible(data.gpu.memory[0])),
       h("div", { class: "cards" }, this.hottestLine(), this.hottestFunction(), this.dearestCall()),
       h("div", { class: "cards wide" }, data.hasCalls && this.calls(), this.advice()),
     ]);

@@ -1,5 +1,6 @@
 /* Declarations of CUPTI, ours and NVIDIA's, and macros of assertions that
  * compare them, for the file that tools/checks/cupti/check.py writes. */
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <cupti_result.h>
@@ -7,6 +8,7 @@
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
 #include <cupti_driver_cbid.h>
+#include <cupti_profiler_target.h>
 #include <cupti_runtime_cbid.h>
 #include <cupti_version.h>
 

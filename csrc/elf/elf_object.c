@@ -1,4 +1,4 @@
-#include "memory/elf_object.h"
+#include "elf/elf_object.h"
 
 #if LP_HAVE_SYMBOL_PATCHES
 
@@ -155,6 +155,81 @@ lp_elf_object_read(const struct dl_phdr_info *info, lp_elf_object *object)
         object->lengths[0] -= relative;
     }
     return object->symbols != NULL && object->strings != NULL;
+}
+
+/* The bytes from an address to the end of its segment; 0 if it is in none. */
+static size_t
+bytes_from(const lp_elf_object *object, const void *address)
+{
+    uintptr_t offset = (uintptr_t)address - object->base;
+
+    for (size_t i = 0; i < object->n_headers; i++) {
+        const ElfW(Phdr) *header = &object->headers[i];
+
+        if (header->p_type == PT_LOAD && offset >= header->p_vaddr &&
+            offset - header->p_vaddr < header->p_memsz) {
+            return header->p_memsz - (offset - header->p_vaddr);
+        }
+    }
+    return 0;
+}
+
+static bool
+is_one_of(const char *text, size_t bytes, const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        if (strlen(*names) < bytes && strcmp(text, *names) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+is_readable(const lp_elf_object *object, const void *address, size_t bytes,
+            size_t alignment)
+{
+    return address == NULL || ((uintptr_t)address % alignment == 0 &&
+                               bytes_from(object, address) >= bytes);
+}
+
+/* False if the tables do not lie in the object: its file may be damaged. */
+static bool
+is_whole(const lp_elf_object *object)
+{
+    const size_t word = sizeof(uint32_t), address = sizeof(ElfW(Addr));
+
+    return is_readable(object, object->hashes, 2 * word, word) &&
+           is_readable(object, object->old_hashes, 2 * word, word) &&
+           is_readable(object, object->symbols, 0, address) &&
+           is_readable(object, object->tables[0],
+                       object->lengths[0] * sizeof(ElfW(Rela)), address) &&
+           is_readable(object, object->tables[1],
+                       object->lengths[1] * sizeof(ElfW(Rela)), address);
+}
+
+bool
+lp_elf_object_imports(const lp_elf_object *object, const char *const *names)
+{
+    size_t strings = bytes_from(object, object->strings);
+    size_t max =
+        bytes_from(object, object->symbols) / sizeof(*object->symbols);
+    uint64_t end;
+
+    if (!is_whole(object)) {
+        return false;
+    }
+    end = lp_elf_object_end_of_undefined(object);
+    for (size_t i = 0; i < end && i < max; i++) {
+        const ElfW(Sym) *symbol = &object->symbols[i];
+
+        if (symbol->st_shndx == SHN_UNDEF && symbol->st_name < strings &&
+            is_one_of(object->strings + symbol->st_name,
+                      strings - symbol->st_name, names)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 const char *

@@ -1,11 +1,12 @@
-/* A loaded object of the process (the program, a library), read from its ELF
- * headers in memory: its segments, its symbols and its relocations.
+/* An object of the process (the program, a library), read from its ELF headers
+ * in memory: its segments, its symbols and its relocations.
  *
- * Everything in it is borrowed from the loader, and stays as long as the
- * object is loaded: at least until a callback of dl_iterate_phdr() returns.
+ * Everything in it is borrowed: from the loader, and stays as long as the
+ * object is loaded, at least until a callback of dl_iterate_phdr() returns; or
+ * from an lp_elf_file.
  */
-#ifndef LP_MEMORY_ELF_OBJECT_H
-#define LP_MEMORY_ELF_OBJECT_H
+#ifndef LP_ELF_ELF_OBJECT_H
+#define LP_ELF_ELF_OBJECT_H
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__)) &&    \
     defined(__LP64__)
@@ -55,6 +56,11 @@ uint32_t lp_elf_object_definition(const lp_elf_object *object,
 /* Symbols that the object does not define have numbers below this one, and
  * perhaps others. */
 uint64_t lp_elf_object_end_of_undefined(const lp_elf_object *object);
+
+/* True if the object uses a symbol of one of these names, NULL at the end,
+ * that another object defines. */
+bool lp_elf_object_imports(const lp_elf_object *object,
+                           const char *const *names);
 
 /* [ANY] True if the object that has this address among its code names places
  * in which the loader searches for libraries: for those that it opens, or

@@ -1,0 +1,194 @@
+"""Blocks of PyTorch's caching allocator by line, from PyTorch's history of them.
+
+Each event of the history has the frames of Python that were open: those of lines of the
+profile are its call path. Frames of autograd's own threads have none.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lineprof.model.gpu import ALLOC, FREE, NO_PATH, Gpu, GpuDevice, GpuPath, GpuSum
+from lineprof.model.gpu_memory import (
+    TORCH,
+    GpuMemory,
+    GpuMemoryPeak,
+    GpuMemoryRun,
+    GpuMemorySum,
+)
+from lineprof.model.records import UNKNOWN_THREAD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from lineprof.model.records import FunctionStats, Key
+
+    Event = Mapping[str, Any]
+
+_US = 1000  # ns
+
+
+class TorchBlocks(NamedTuple):
+    """PyTorch's history, as `torch.cuda.memory._snapshot` has it."""
+
+    traces: Sequence[Sequence[Event]]  # of each device, in order
+    names: Sequence[str]  # of the devices
+    start_ns: int  # Unix time of the profiler's start: earlier events are left out
+    max_events: int  # that PyTorch keeps of a device; the first ones are overwritten
+
+
+class _Lines:
+    """The call paths of frames, as indexes of new paths of a profile."""
+
+    def __init__(
+        self, functions: Iterable[FunctionStats], given: Callable[[str], str], at: int
+    ) -> None:
+        """Take the functions, and the name in code objects of a file of the profile.
+
+        `at` is the index of the first new path.
+        """
+        self.paths: dict[GpuPath, int] = {}
+        self._first = at
+        self._places: dict[tuple[str, int], list[Key]] = defaultdict(list)
+        for function in functions:
+            for row in function.rows:
+                self._places[given(function.file), row.line].append(function.key)
+
+    def path(self, event: Event) -> int:
+        """Return the index of an event's path, NO_PATH if it has no line."""
+        lines: dict[tuple[Key, int], None] = {}
+        for frame in reversed(event.get("frames") or ()):
+            file, line, name = frame["filename"], frame["line"], frame["name"]
+            for key in self._places.get((file, line), ()):
+                if key[2].rpartition(".")[2] == name.rpartition(".")[2]:
+                    lines.pop((key, line), None)
+                    lines[key, line] = None
+                    break
+        if not lines:
+            return NO_PATH
+        path = GpuPath(thread=UNKNOWN_THREAD, adopted=False, lines=tuple(lines))
+        return self.paths.setdefault(path, self._first + len(self.paths))
+
+
+class _Device:
+    """The blocks of one device."""
+
+    def __init__(self, events: Iterable[Event], lines: _Lines, start_ns: int) -> None:
+        self.allocs: dict[int, list[int]] = defaultdict(list)  # sizes, by path
+        self.frees: dict[int, list[int]] = defaultdict(list)  # by path that freed
+        self.freed: dict[int, int] = defaultdict(int)  # bytes, by path that allocated
+        self.unknown: list[int] = []  # sizes of freed blocks from before
+        self.peak_bytes, self.peak_ns = 0, 0
+        self.at_peak: dict[int, int] = {}
+        changes: list[tuple[int, int]] = []  # a path, and how much it has more
+        last = 0  # of these until the peak
+        size_now = 0
+        live: dict[int, tuple[int, int]] = {}  # path and size, by address
+        for event in events:
+            if event.get("time_us", start_ns // _US) < start_ns // _US:
+                continue
+            action = event["action"]
+            if action == "alloc":
+                path, size = lines.path(event), event["size"]
+                live[event["addr"]] = path, size
+                self.allocs[path].append(size)
+                changes.append((path, size))
+                size_now += size
+                if size_now > self.peak_bytes:
+                    self.peak_bytes, last = size_now, len(changes)
+                    self.peak_ns = event.get("time_us", 0) * _US
+            elif action == "free_requested":
+                self.frees[lines.path(event)].append(event["size"])
+                block = live.pop(event["addr"], None)
+                if block is None:
+                    self.unknown.append(event["size"])
+                    continue
+                path, size = block
+                self.freed[path] += size
+                changes.append((path, -size))
+                size_now -= size
+        for path, change in changes[:last]:
+            self.at_peak[path] = self.at_peak.get(path, 0) + change
+
+    def sums(self, device: int) -> Iterator[GpuSum]:
+        """Yield what each path allocated and freed, as the driver's records have it."""
+        for kind, by_path in ((ALLOC, self.allocs), (FREE, self.frees)):
+            for path, sizes in by_path.items():
+                yield GpuSum(
+                    path=path,
+                    origin=NO_PATH,
+                    kind=kind,
+                    name=TORCH,
+                    device=device,
+                    count=len(sizes),
+                    ns=0,
+                    min_ns=0,
+                    max_ns=0,
+                    bytes=sum(sizes),
+                )
+
+    def memory_sums(self, device: int) -> Iterator[GpuMemorySum]:
+        """Yield what each path has live."""
+        for path, sizes in self.allocs.items():
+            yield GpuMemorySum(
+                path=path,
+                device=device,
+                pool=TORCH,
+                allocs=len(sizes),
+                alloc_bytes=sum(sizes),
+                freed_bytes=self.freed[path],
+                peak_bytes=self.at_peak.get(path, 0),
+            )
+
+
+def with_torch(
+    gpu: Gpu,
+    taken: TorchBlocks,
+    functions: Iterable[FunctionStats],
+    given: Callable[[str], str],
+) -> Gpu:
+    """Return GPU data of a process with the blocks of PyTorch.
+
+    `given` returns the name in code objects of a file of the profile.
+    """
+    lines = _Lines(functions, given, len(gpu.paths))
+    devices = list(gpu.devices)
+    places = {one.device: place for place, one in enumerate(devices)}
+    sums, parts = list(gpu.sums), list(gpu.memory.sums)
+    peaks = list(gpu.memory.peaks)
+    [run] = gpu.memory.runs or (GpuMemoryRun(process=0),)
+    for number, (events, name) in enumerate(zip(taken.traces, taken.names)):
+        if not events:
+            continue
+        if number not in places:
+            places[number] = len(devices)
+            devices.append(
+                GpuDevice(
+                    process=0, device=number, name=name, busy_ns=0, busy_exact=True
+                )
+            )
+        place = places[number]
+        found = _Device(events, lines, taken.start_ns)
+        sums += found.sums(place)
+        parts += found.memory_sums(place)
+        peaks.append(
+            GpuMemoryPeak(
+                process=0,
+                device=place,
+                pool=TORCH,
+                peak_bytes=found.peak_bytes,
+                peak_ns=max(0, found.peak_ns - taken.start_ns),
+            )
+        )
+        run = run._replace(
+            torch_full=run.torch_full or len(events) >= taken.max_events,
+            unknown_frees=run.unknown_frees + len(found.unknown),
+            unknown_bytes=run.unknown_bytes + sum(found.unknown),
+        )
+    return gpu._replace(
+        paths=(*gpu.paths, *lines.paths),
+        sums=tuple(sums),
+        devices=tuple(devices),
+        memory=GpuMemory(sums=tuple(parts), peaks=tuple(peaks), runs=(run,)),
+    )
