@@ -237,6 +237,8 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
         if (LP_UNLIKELY(activity->join != LP_JOIN_WORKS)) {
             check_join(activity, entry.flags);
         }
+    }
+    if (traits.on_device) {
         if (lp_free_calls_follow(&activity->frees, entry.launched)) {
             add_to_frees(activity, record, entry.launched);
         }

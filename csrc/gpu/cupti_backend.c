@@ -143,12 +143,12 @@ prepare(const char **call)
         return LP_CUPTI_OK;
     }
     prepared = NULL; /* (the offset changes) */
-    *call = "cuptiGetTimestamp";
+    *call = LP_CUPTI_NAMED("cuptiGetTimestamp");
     status = align_clocks();
     if (status == LP_CUPTI_OK) {
         lp_cupti_use_thread_ids();
         lp_cupti_use_thread_buffers();
-        *call = "cuptiActivityRegisterCallbacks";
+        *call = LP_CUPTI_NAMED("cuptiActivityRegisterCallbacks");
         status = lp_cupti_register_callbacks();
     }
     if (status == LP_CUPTI_OK && !lp_cupti.several) {
@@ -168,7 +168,7 @@ enable(const lp_gpu_options *options, const char **call)
         status = lp_cupti_enable_calls();
     }
     if (status == LP_CUPTI_OK) {
-        *call = "cuptiActivityEnable";
+        *call = LP_CUPTI_NAMED("cuptiActivityEnable");
         status = lp_cupti_enable_kinds(options);
     }
     if (status == LP_CUPTI_OK && lp_cupti.calls) {

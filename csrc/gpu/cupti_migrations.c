@@ -18,7 +18,7 @@ enable_migrations(void)
 
     lp_cupti.migrations_call = "cuptiActivityConfigureUnifiedMemoryCounter";
     if (status == LP_CUPTI_OK) {
-        lp_cupti.migrations_call = "cuptiActivityEnable";
+        lp_cupti.migrations_call = LP_CUPTI_NAMED("cuptiActivityEnable");
         status = lp_cupti_enable(LP_CUPTI_UNIFIED_MEMORY_COUNTER);
     }
     return status;

@@ -6,6 +6,13 @@
 
 #include <stdio.h>
 
+/* True if CUPTI has a setting, with this function, if each has one. */
+static bool
+has(int (*function)(uint8_t))
+{
+    return lp_cupti.several || function != NULL;
+}
+
 /* Switch a setting on.  Returns CUPTI's status; LP_CUPTI_NOT_SUPPORTED if it
  * has neither. */
 static int
@@ -101,7 +108,7 @@ use_hardware_clock(void)
                  "the program had a context before");
         return;
     }
-    if (api->enable_hardware_clock == NULL) {
+    if (!has(api->enable_hardware_clock)) {
         snprintf(hardware.refused, sizeof(hardware.refused),
                  "CUPTI has them from 12.8 on");
         return;
@@ -173,7 +180,7 @@ use_device_graphs(void)
     const lp_cupti_functions *api = &lp_cupti.api;
     int status;
 
-    if (api->enable_device_graphs == NULL ||
+    if (!has(api->enable_device_graphs) ||
         lp_cupti.version < LP_RELEASE_13_0) {
         return; /* whether the device launched a record's work is not told */
     }
@@ -192,7 +199,7 @@ use_memory_sources(void)
     const lp_cupti_functions *api = &lp_cupti.api;
     int status;
 
-    if (api->enable_memory_source == NULL ||
+    if (!has(api->enable_memory_source) ||
         lp_cupti.version < LP_RELEASE_12_6) {
         return;
     }

@@ -130,9 +130,8 @@ lp_cupti_choose_graphs(bool whole)
     if (!lp_cupti.several) {
         return whole;
     }
-    if (lp_cupti_get_attribute(LP_CUPTI_ATTR_WHOLE_GRAPHS, &now,
-                               sizeof(now)) == LP_CUPTI_OK &&
-        now == 0 && whole && lp_cupti.beside[0] == '\0') {
+    lp_cupti_get_attribute(LP_CUPTI_ATTR_WHOLE_GRAPHS, &now, sizeof(now));
+    if (now == 0 && whole && lp_cupti.beside[0] == '\0') {
         now = 1;
         lp_cupti_set_attribute(LP_CUPTI_ATTR_WHOLE_GRAPHS, &now, sizeof(now));
     }

@@ -231,9 +231,9 @@ ALLOCATING = """
 @profile
 def f():
     gpu.fk_allocator(b"/opt/pool/libpool.so")
-    gpu.fk_free(gpu.fk_malloc(500))  #> alloc=500 free=500
+    gpu.fk_free(gpu.fk_malloc(500))  #> alloc=500 free=500 peak=500
     gpu.fk_allocator(b"other.so.1")
-    gpu.fk_malloc(100)  #> alloc=100
+    gpu.fk_malloc(100)  #> alloc=100 live=100
 f()
 """
 
@@ -256,6 +256,7 @@ def test_the_library_of_an_allocation(rig: Rig, release: tuple[int, int]) -> Non
 # -- the clock of the hardware -------------------------------------------------------
 
 CLOCK = ("--gpu-clock", "hardware")
+SEVERAL = {"cupti": "fake_cupti_13_4", "FAKE_CUPTI_VERSION": 130501}
 NOT_USED = "time stamps of the hardware (--gpu-clock hardware) are not used: "
 OLD = "NVIDIA H200 (compute capability 9) has none: Blackwell and later devices have"
 NO_FUNCTION = "CUPTI has them from 12.8 on"
@@ -293,13 +294,25 @@ CLOCKS: Mapping[str, tuple[dict[str, object], str]] = {
         },
         REFUSED,
     ),
+    "refused to one of several": (
+        {
+            **SEVERAL,
+            "LINEPROF_GPU_CLOCK": "hardware",
+            "FAKE_CUPTI_FAIL": "cuptiActivitySetAttribute_v2/13:27",
+        },
+        "cuptiActivitySetAttribute_v2 says CUPTI_ERROR_NOT_SUPPORTED (27)",
+    ),
+    "one tool at a time of a library for several": (
+        {**SEVERAL, "LINEPROF_GPU_CLOCK": "hardware", "FAKE_CUPTI_SEVERAL": 0},
+        "",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", CLOCKS)
 def test_when_the_clock_of_the_hardware_is_used(rig: Rig, name: str) -> None:
     knobs, why = CLOCKS[name]
-    ran = rig.kernprof(WORK, "-v", FAKE_CUDA_CAPABILITY=12, **knobs)
+    ran = rig.kernprof(WORK, "-v", **{"FAKE_CUDA_CAPABILITY": 12, **knobs})
     if name == "not asked for":
         assert (ran.status, ran.out[:2], ran.err) == (0, "0\n", "")
     else:
@@ -351,3 +364,74 @@ def test_the_clock_of_the_hardware_if_cuda_is_in_use(
     said = NOT_USED + why if why else ""
     assert (ran.status, ran.out.strip()) == (0, said), ran.err
     assert ran.check().warnings == tuple(filter(None, [said]))
+
+
+@pytest.mark.parametrize("on", [0, 1])
+def test_the_clock_is_one_for_all_tools(rig: Rig, on: int) -> None:
+    """A tool that came first has chosen it; lineprof does not change that."""
+    program = f"""
+    import ctypes
+    from gpu_client import HARDWARE, Subscriber
+    from running import new_profiler
+    from lineprof import gpu_status
+    monitor = Subscriber("Monitor")
+    assert monitor.set(HARDWARE, ctypes.c_uint8({on})) == 0
+    profile = new_profiler()
+    @profile
+    def f():
+        gpu.fk_launch(b"k", 0, 10)  #> gpu=10 kernels=1
+    f()
+    print(monitor.get(HARDWARE), *gpu_status().notes, sep="\\n")
+    profile.dump_stats("program.lprof")
+    """
+    ran = rig.python(
+        program,
+        ready=False,
+        LINEPROF_GPU_CLOCK="hardware",
+        FAKE_CUDA_CAPABILITY=10,
+        **SEVERAL,
+    )
+    why = "they are the same for all tools, and Monitor came first"
+    said = () if on else (NOT_USED + why,)
+    assert (ran.status, ran.out.splitlines()) == (0, [str(on), *said]), ran.err
+    assert ran.check().warnings == said
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_settings_of_lineprof_are_not_those_of_other_tools(
+    rig: Rig, *, alone: bool
+) -> None:
+    """Allocators and graphs of the device, as the only tool and as one of several."""
+    program = f"""
+    from gpu_client import ALLOCATION_SOURCE, DEVICE_GRAPHS, Subscriber
+    from running import new_profiler
+    if not {alone}:
+        monitor = Subscriber("Monitor")
+    profile = new_profiler()
+    gpu.fk_init()
+    gpu.fk_graph_capture_begin(0)
+    gpu.fk_launch(b"k", 0, 10)
+    exec_ = gpu.fk_graph_instantiate(gpu.fk_graph_end(0))
+    @profile
+    def f():
+        gpu.fk_allocator(b"/opt/pool/libpool.so")
+        gpu.fk_malloc(100)  #> alloc=100 live=100 peak=100
+        gpu.fk_graph_launch(exec_, 0)  #> {"gpu=30" if alone else "gpu=20 kernels=1"}
+        gpu.fk_graph_launch_by_device(exec_, exec_, 1)
+        gpu.fk_graph_launch_by_device(exec_, exec_, 1)
+    f()
+    if not {alone}:
+        assert monitor.get(ALLOCATION_SOURCE) == monitor.get(DEVICE_GRAPHS) == 0
+    profile.dump_stats("program.lprof")
+    """
+    ran = rig.python(
+        program,
+        ready=False,
+        LINEPROF_GPU_MEMORY=1,
+        LINEPROF_CUDA_GRAPH="graph",
+        FAKE_CUPTI_SEVERAL=int(not alone),
+        **SEVERAL,
+    )
+    assert ran.status == 0, ran.err
+    stats = ran.check()
+    assert {one.name for one in stats.gpu.sums if one.kind == "alloc"} == {"libpool.so"}

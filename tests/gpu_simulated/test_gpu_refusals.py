@@ -50,6 +50,7 @@ def f():
     gpu.fk_graph_launch(exec_, 0)
     gpu.fk_sync(0, 0, -1)
     gpu.fk_ctx_destroy(gpu.fk_ctx_create(1))
+    gpu.fk_own_time(6, 1)
     gpu.fk_launch(b"k", 2, 7)
 
 gpu.fk_managed_migration(2, 4096, 9)
@@ -65,6 +66,7 @@ NOT_RECORDED = "are not recorded"
 CAPTURES = (
     "captures of graphs are not noticed, so that work may be missing before the end"
 )
+LOADS = "loads of modules and contexts are not recorded"
 DROPPED = "records that CUPTI drops are not counted"
 MEMORY_LINES = "lines of some allocations of the device (--gpu-memory) are not known"
 
@@ -152,6 +154,7 @@ REFUSALS = (
         "alloc",
         MEMORY_LINES,
     ),
+    refusal("cuptiEnableCallback/1/235", "load", LOADS),
     refusal(
         "cuptiEnableCallback/1/308",
         "",
@@ -168,14 +171,15 @@ REFUSALS = (
         CAPTURES,
     ),
     # Callbacks of resources: contexts are found without them.
-    refusal("cuptiEnableCallback/3/1", "", ""),
+    refusal("cuptiEnableCallback/3/1", "load", LOADS),
     refusal("cuptiEnableCallback/3/2", "", ""),
     refusal("cuptiEnableCallback/3/5", "", ""),
     refusal(
         "cuptiEnableCallback/3/1,cuptiEnableCallback/3/5",
-        "migration",
-        f"migrations of managed memory (--uvm on) {NOT_RECORDED}",
+        "migration load",
+        f"migrations of managed memory (--uvm on) {NOT_RECORDED}; {LOADS}",
     ),
+    refusal("cuptiEnableCallback/3/6", "load", LOADS),
     refusal(
         "cuptiEnableCallback/3/13",
         "",
@@ -255,13 +259,14 @@ def of_other_kinds(found: Sums, kinds: Iterable[str]) -> Sums:
     return {key: numbers for key, numbers in found.items() if key[0] not in set(kinds)}
 
 
-def run(rig: Rig, flags: tuple[str, ...], fails: str = "") -> Ran:
+def run(rig: Rig, flags: tuple[str, ...], fails: str = "", **family: object) -> Ran:
     """Run the program with some calls of CUPTI refused."""
     fail = ",".join(f"{name}:27" for name in fails.split(",") if name)
     # CUPTI's own clock has to stand still if it is used; a flush waits by that clock,
     # and then not for the device.
-    knobs = {"FROZEN_CLOCK_REALTIME": int("TimestampCallback" in fails) or ""}
-    return rig.kernprof(PROGRAM, *flags, "-v", FAKE_CUPTI_FAIL=fail, **knobs)
+    no_clock = "TimestampCallback" in fails or fails.endswith("_v2/22")
+    knobs = {"FROZEN_CLOCK_REALTIME": int(no_clock) or ""}
+    return rig.kernprof(PROGRAM, *flags, "-v", FAKE_CUPTI_FAIL=fail, **knobs, **family)
 
 
 def check(
@@ -292,14 +297,18 @@ def whole() -> dict[tuple[str, ...], Sums]:
 
 
 def expected(
-    rig: Rig, whole: dict[tuple[str, ...], Sums], flags: tuple[str, ...]
+    rig: Rig,
+    whole: dict[tuple[str, ...], Sums],
+    flags: tuple[str, ...],
+    **family: object,
 ) -> Sums:
     """Return the numbers without a refusal."""
-    if flags not in whole:
-        ran = run(rig, flags)
+    key = (*flags, *map(str, family.values()))
+    if key not in whole:
+        ran = run(rig, flags, **family)
         assert (ran.status, ran.err) == (0, "")
-        whole[flags] = sums(ran)
-    return whole[flags]
+        whole[key] = sums(ran)
+    return whole[key]
 
 
 @pytest.mark.parametrize("one", REFUSALS, ids=lambda one: one.calls)
@@ -312,6 +321,51 @@ def test_a_refusal_costs_its_own_numbers_alone(
     check(run(rig, ALL, one.calls), numbers, (one,), spared)
     numbers = expected(rig, whole, NODES)
     check(run(rig, NODES, one.calls), numbers, (one,), OF_ALL)
+
+
+# Each of several subscribers has functions of its own, and attributes for some.
+SEVERAL = {"cupti": "fake_cupti_13_4", "FAKE_CUPTI_VERSION": 130501}
+ATTRIBUTES = {
+    "cuptiActivitySetAttribute": 9,
+    "cuptiActivityEnableAllocationSource": 14,
+    "cuptiActivityEnableDeviceGraph": 19,
+    "cuptiSetThreadIdType": 21,
+    "cuptiActivityRegisterTimestampCallback": 22,
+}
+OWN = (
+    "cuptiActivityEnable",
+    "cuptiActivityGetNumDroppedRecords",
+    "cuptiActivityGetAttribute",
+    "cuptiActivityEnableRuntimeApi",
+    "cuptiActivityEnableDriverApi",
+    "cuptiGetTimestamp",
+)
+
+
+def of_several(one: Refusal) -> Refusal | None:
+    """Return the same refusal among several subscribers; None if it is that one."""
+    function, slash, number = one.calls.partition("/")
+    if function in ATTRIBUTES:
+        return one._replace(
+            calls=f"cuptiActivitySetAttribute_v2/{ATTRIBUTES[function]}"
+        )
+    return (
+        one._replace(calls=f"{function}_v2{slash}{number}") if function in OWN else None
+    )
+
+
+@pytest.mark.parametrize(
+    "one", list(filter(None, map(of_several, REFUSALS))), ids=lambda one: one.calls
+)
+def test_a_refusal_to_one_of_several_costs_its_own_numbers_alone(
+    rig: Rig, whole: dict[tuple[str, ...], Sums], one: Refusal
+) -> None:
+    for flags, silent in ((ALL, ()), (NODES, OF_ALL)):
+        numbers = expected(rig, whole, flags, **SEVERAL)
+        ran = run(rig, flags, one.calls, **SEVERAL)
+        check(ran, numbers, (one,), silent)
+        called = one.calls.partition("/")[0]
+        assert all(f": {called} says" in line for line in ran.err.splitlines())
 
 
 COSTLY = [one for one in REFUSALS if one.said]

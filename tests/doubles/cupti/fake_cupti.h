@@ -105,7 +105,8 @@ typedef struct fk_client {
     _Atomic uint8_t kinds[FK_KINDS]; /* enabled */
     _Atomic(fk_clock *) clock;       /* NULL: the library's */
     _Atomic int thread_ids;          /* 1: gettid(), else pthread_self() */
-    uint8_t attributes[32];
+    uint8_t attributes[32];          /* value + 1; 0: unset */
+    bool device_graphs;              /* it records them */
 
     fk_requested *_Atomic requested;
     fk_completed *_Atomic completed;
@@ -197,7 +198,6 @@ int fk_enable_record(fk_client *client, uint32_t domain, uint32_t cbid,
 
 extern _Atomic bool fk_hardware_clock; /* of everybody */
 bool fk_is_newer_attribute(uint32_t attribute);
-bool fk_is_set(const fk_client *client, uint32_t attribute); /* of these */
 int fk_set_newer(fk_client *client, uint32_t attribute, uint8_t on);
 void fk_check_hardware(void); /* CUDA is initialised */
 void fk_tell_state(uint32_t cbid, int result);

@@ -245,7 +245,7 @@ cuptiActivityGetAttribute_v2(void *subscriber, uint32_t attribute,
                     : attribute == FK_GRAPHS_AS_A_WHOLE ? graphs == 1
                                                         : 0;
     if (client && !is_of_everybody(attribute) && size_of(attribute) == 1) {
-        uint8_t set = client->attributes[attribute]; /* value + 1; 0: unset */
+        uint8_t set = client->attributes[attribute];
         small = set ? (uint8_t)(set - 1) : attribute == FK_THREAD_BUFFERS;
     }
     if (attribute == FK_CLOCK) {

@@ -186,7 +186,7 @@ fk_tell_state(uint32_t cbid, int result)
 static bool
 records_device_graphs(const fk_client *client)
 {
-    return fk_is_set(client, FK_DEVICE_GRAPHS) &&
+    return client->device_graphs &&
            (client->kinds[FK_GRAPH] || fk_hardware_clock);
 }
 

@@ -18,12 +18,6 @@ fk_is_newer_attribute(uint32_t attribute)
            attribute == FK_DEVICE_GRAPHS;
 }
 
-bool
-fk_is_set(const fk_client *client, uint32_t attribute)
-{
-    return client->attributes[attribute] == 1 + true;
-}
-
 /* Before a kind and a context; whether the devices have them is known once
  * CUDA is initialised. */
 static int
@@ -57,9 +51,9 @@ fk_set_newer(fk_client *client, uint32_t attribute, uint8_t on)
     if (attribute == FK_HARDWARE) {
         return set_hardware_clock(on);
     }
-    /* This one is without effect once CUDA is initialised. */
-    if (attribute != FK_DEVICE_GRAPHS || !fk_driver("fk_is_initialized")) {
-        client->attributes[attribute] = (uint8_t)(1 + (on != 0));
+    client->attributes[attribute] = (uint8_t)(1 + (on != 0));
+    if (attribute == FK_DEVICE_GRAPHS) { /* without effect after cuInit */
+        client->device_graphs = on && !fk_driver("fk_is_initialized");
     }
     return CUPTI_SUCCESS;
 }

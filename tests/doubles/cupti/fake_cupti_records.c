@@ -208,7 +208,7 @@ write_memory(uint8_t *at, const fk_work *work)
     put32(at, 72, work->pool != 0); /* isAsync */
     put32(at, 80, work->pool != 0); /* ..._POOL_TYPE_LOCAL or _INVALID */
     put64(at, 88, work->pool);
-    if (fk_is_set(work->client, FK_ALLOCATION_SOURCE) &&
+    if (work->client->attributes[FK_ALLOCATION_SOURCE] == 1 + true &&
         fk_release_now()->memory >= 128) {
         put64(at, 120, (uintptr_t)work->name); /* source */
     }
