@@ -147,23 +147,18 @@ class Step(ctypes.Structure):
 
 
 class Work(ctypes.Structure):
-    """fk_work of the double."""
+    """fk_traced of the double."""
 
     _fields_ = (
-        *((name, ctypes.c_uint32) for name in ("kind", "correlation", "runtime")),
-        *((name, ctypes.c_uint32) for name in ("device", "context", "stream")),
-        ("queue", ctypes.c_void_p),
-        *((name, ctypes.c_uint64) for name in ("number", "start", "end", "bytes")),
+        *((name, ctypes.c_uint64) for name in ("start", "end", "bytes")),
         ("name", ctypes.c_char_p),
+        *((name, ctypes.c_uint32) for name in ("kind", "correlation", "device")),
+        *((name, ctypes.c_uint32) for name in ("context", "stream")),
         ("grid", ctypes.c_int32 * 3),
         ("block", ctypes.c_int32 * 3),
-        ("static_smem", ctypes.c_uint32),
-        ("dynamic_smem", ctypes.c_uint32),
-        ("registers", ctypes.c_uint16),
-        *((name, ctypes.c_uint8) for name in ("copy_kind", "source", "target")),
-        ("asynchronous", ctypes.c_uint8),
-        *((name, ctypes.c_uint32) for name in ("peer", "variety", "graph")),
-        *((name, ctypes.c_uint64) for name in ("node", "original", "address")),
+        *((name, ctypes.c_uint32) for name in ("dynamic_smem", "registers")),
+        *((name, ctypes.c_uint32) for name in ("copy_kind", "source", "target")),
+        ("peer", ctypes.c_uint32),
     )
 
 

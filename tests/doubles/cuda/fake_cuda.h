@@ -171,8 +171,18 @@ typedef struct {
     uint32_t records, count; /* the first that the call has, and how many */
 } fk_step;
 
+/* A record of a trace: its fields are those of fk_work. */
+typedef struct {
+    uint64_t start, end, bytes;
+    const char *name;
+    uint32_t kind, correlation, device, context, stream;
+    int32_t grid[3], block[3];
+    uint32_t dynamic_smem, registers;
+    uint32_t copy_kind, source, target, peer;
+} fk_traced;
+
 FK_EXPORT void fk_replay_context(int device, uint32_t id, int is_first);
-FK_EXPORT void fk_replay(const fk_step *all, const fk_work *records,
+FK_EXPORT void fk_replay(const fk_step *all, const fk_traced *records,
                          int threads);
 FK_EXPORT void fk_replay_pass(void);
 FK_EXPORT void fk_replay_records(uint32_t first, uint32_t count);

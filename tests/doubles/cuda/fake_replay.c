@@ -7,12 +7,13 @@
  */
 #include "cuda/fake_cuda.h"
 
+#include <string.h>
 #include <time.h>
 
 enum { DEPTH = 8, SECOND = 1000000000 };
 
 static const fk_step *steps; /* borrowed, and the same for works */
-static const fk_work *works;
+static const fk_traced *works;
 static uint32_t missing; /* threads that have not come yet; under turns */
 static uint32_t turn;    /* number of the step that may be taken; the same */
 static pthread_mutex_t turns = PTHREAD_MUTEX_INITIALIZER;
@@ -22,7 +23,7 @@ static _Thread_local bool came, has_turn;
 
 /* Set the steps of all threads, and the records that they refer to. */
 void
-fk_replay(const fk_step *all, const fk_work *records, int threads)
+fk_replay(const fk_step *all, const fk_traced *records, int threads)
 {
     steps = all;
     works = records;
@@ -79,14 +80,36 @@ fk_replay_context(int device, uint32_t id, int is_first)
     context->uid = id;
 }
 
+static fk_work
+work_of(const fk_traced *from)
+{
+    fk_work work = {.kind = from->kind,
+                    .correlation = from->correlation,
+                    .runtime_correlation = from->correlation,
+                    .device = from->device,
+                    .context = from->context,
+                    .stream = from->stream,
+                    .start = from->start,
+                    .end = from->end,
+                    .bytes = from->bytes,
+                    .name = from->name ? fk_intern(from->name) : NULL,
+                    .dynamic_smem = from->dynamic_smem,
+                    .registers = (uint16_t)from->registers,
+                    .copy_kind = (uint8_t)from->copy_kind,
+                    .source = (uint8_t)from->source,
+                    .target = (uint8_t)from->target,
+                    .peer = from->peer};
+    memcpy(work.grid, from->grid, sizeof work.grid);
+    memcpy(work.block, from->block, sizeof work.block);
+    return work;
+}
+
 /* Report records of the trace, from number `first` on. */
 void
 fk_replay_records(uint32_t first, uint32_t count)
 {
     for (uint32_t i = first; i < first + count; i++) {
-        fk_work work = works[i];
-        work.name = work.name ? fk_intern(work.name) : NULL;
-        work.runtime_correlation = work.correlation;
+        fk_work work = work_of(&works[i]);
         work.queue =
             fk_stream_of(fk_context_of(work.context), (int)work.stream);
         pthread_mutex_lock(&fk_lock);
