@@ -112,6 +112,7 @@ typedef enum lp_cupti_missing {
     LP_CUPTI_NO_MEMORY_LINES,
     LP_CUPTI_NO_MEMORY_SOURCES,
     LP_CUPTI_NO_WHOLE_GRAPHS,
+    LP_CUPTI_NO_GRAPHS,
     LP_CUPTI_NO_DEVICE_GRAPHS,
     LP_CUPTI_NO_ORIGINS,
     LP_CUPTI_NO_LAUNCHES,
@@ -231,6 +232,10 @@ int lp_cupti_enable_record_of(uint32_t domain, uint32_t call, uint8_t on);
  * one remains.  True if those for all are to be enabled. */
 bool lp_cupti_choose_graphs(bool whole);
 
+/* True if tools beside each other have chosen a record for all: then there are
+ * none of nodes, even if that kind is not enabled. */
+bool lp_cupti_chose_whole_graphs(void);
+
 /* Write the name of a library of the process that uses CUPTI without a
  * subscriber; false if there is none. */
 bool lp_cupti_find_old_client(char name[LP_CUPTI_NAME]);
@@ -310,7 +315,7 @@ uint8_t *lp_cupti_child_buffer(size_t *size);
 int lp_cupti_enable_calls(void);
 
 /* Expect no records of kinds that CUPTI has refused; `whole_graphs`: a graph
- * has one record, of its own kind. */
+ * has one record, of its own kind, unless that is refused. */
 void lp_cupti_expect_records(bool whole_graphs);
 
 /* Enable the kinds of records; 0, or CUPTI's status, with none enabled, if it

@@ -362,13 +362,17 @@ lp_cupti_expect_records(bool whole_graphs)
                         : no_copies || no_peers ? MAYBE
                                                 : CERTAINLY;
     bool all_work = !no_copies && !no_peers && !no_memsets;
+    bool whole = whole_graphs && !lp_cupti_misses(LP_CUPTI_NO_WHOLE_GRAPHS);
+    has_record launched = lp_cupti_misses(LP_CUPTI_NO_GRAPHS) ? NO
+                          : whole || all_work                 ? CERTAINLY
+                                                              : MAYBE;
 
     /* Which kind the record of a copy has is up to the addresses. */
     expect(LIST(copies), copied);
     expect(LIST(async_copies), copied);
     expect(LIST(host_copies), no_copies ? NO : CERTAINLY);
     expect(LIST(memsets), no_memsets ? NO : CERTAINLY);
-    expect(LIST(graph_launches), whole_graphs || all_work ? CERTAINLY : MAYBE);
+    expect(LIST(graph_launches), launched);
 }
 
 #undef LIST

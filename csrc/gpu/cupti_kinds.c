@@ -66,6 +66,15 @@ choose_graphs(lp_gpu_options *options)
     whole_for_others = options->whole_graphs && !wanted;
 }
 
+static lp_cupti_missing
+missing_without(size_t kind)
+{
+    return kinds[kind].missing == LP_CUPTI_NO_WHOLE_GRAPHS &&
+                   lp_cupti_chose_whole_graphs()
+               ? LP_CUPTI_NO_GRAPHS
+               : kinds[kind].missing;
+}
+
 int
 lp_cupti_enable_kinds(const lp_gpu_options *given)
 {
@@ -81,7 +90,7 @@ lp_cupti_enable_kinds(const lp_gpu_options *given)
             return status;
         }
         if (status != LP_CUPTI_OK) {
-            lp_cupti_miss(kinds[i].missing,
+            lp_cupti_miss(missing_without(i),
                           LP_CUPTI_NAMED("cuptiActivityEnable"), status);
         }
         if (kinds[i].number == LP_CUPTI_MEMORY2) {
@@ -89,8 +98,7 @@ lp_cupti_enable_kinds(const lp_gpu_options *given)
                 wanted && status == LP_CUPTI_OK;
         }
     }
-    lp_cupti_expect_records(options.whole_graphs &&
-                            !lp_cupti_misses(LP_CUPTI_NO_WHOLE_GRAPHS));
+    lp_cupti_expect_records(options.whole_graphs);
     if (options.migrations) {
         lp_cupti_want_migrations();
     }

@@ -25,6 +25,8 @@ static const char *const sentences[LP_CUPTI_MISSING] = {
         "libraries that allocate on the device (--gpu-memory) are not known",
     [LP_CUPTI_NO_WHOLE_GRAPHS] =
         "graphs (--cuda-graph graph) are recorded node by node",
+    [LP_CUPTI_NO_GRAPHS] =
+        "graphs (--cuda-graph graph) are not recorded, and count as idle time",
     [LP_CUPTI_NO_DEVICE_GRAPHS] =
         "graphs that the device launches are not recorded",
     [LP_CUPTI_NO_ORIGINS] =

@@ -123,19 +123,26 @@ lp_cupti_enable_record_of(uint32_t domain, uint32_t call, uint8_t on)
 }
 
 bool
+lp_cupti_chose_whole_graphs(void)
+{
+    uint8_t chosen = 0;
+
+    return lp_cupti.several &&
+           lp_cupti_get_attribute(LP_CUPTI_ATTR_WHOLE_GRAPHS, &chosen,
+                                  sizeof(chosen)) == LP_CUPTI_OK &&
+           chosen != 0;
+}
+
+bool
 lp_cupti_choose_graphs(bool whole)
 {
-    uint8_t now = 0;
+    bool chosen = lp_cupti_chose_whole_graphs();
+    uint8_t on = 1;
 
-    if (!lp_cupti.several) {
-        return whole;
+    if (whole && !chosen && lp_cupti.several && lp_cupti.beside[0] == '\0') {
+        lp_cupti_set_attribute(LP_CUPTI_ATTR_WHOLE_GRAPHS, &on, sizeof(on));
     }
-    lp_cupti_get_attribute(LP_CUPTI_ATTR_WHOLE_GRAPHS, &now, sizeof(now));
-    if (now == 0 && whole && lp_cupti.beside[0] == '\0') {
-        now = 1;
-        lp_cupti_set_attribute(LP_CUPTI_ATTR_WHOLE_GRAPHS, &now, sizeof(now));
-    }
-    return whole || now != 0;
+    return whole || chosen;
 }
 
 /* --- the choice of the way ---------------------------------------------- */
