@@ -134,15 +134,12 @@ static const uint16_t area_3[] = {
 /* What a program loads explicitly, or the runtime for it; launches and calls
  * that free load, too. */
 static const uint16_t loads[] = {
-    10,  235, 645,
-    757, /* cuCtxCreate */
-    386, /* cuDevicePrimaryCtxRetain */
-    18,  19,  20,
-    21,       /* cuModuleLoad */
-    678, 679, /* cuLibraryLoad */
-    23,  682, 683,
-    742, /* cuModuleGetFunction, cuLibraryGetModule,
-          * cuKernelGetFunction, cuFuncLoad */
+    10,  235, 645, 757, /* cuCtxCreate */
+    18,  19,  20,  21,  /* cuModuleLoad */
+    678, 679,           /* cuLibraryLoad */
+    386, 23,            /* cuDevicePrimaryCtxRetain, cuModuleGetFunction */
+    682, 683,           /* cuLibraryGetModule, cuKernelGetFunction */
+    742,                /* cuFuncLoad */
 };
 
 static const uint16_t starts[] = {308}; /* cuProfilerStart */

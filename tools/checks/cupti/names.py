@@ -232,6 +232,11 @@ CALLS = {
         "cuMem(?:Free|FreeHost|HostUnregister)|cu(?:|Mipmapped)ArrayDestroy"
         "|cu(?:Module|Library)Unload|cuCtxDestroy|cuDevicePrimaryCtx(?:Release|Reset)"
     ),
+    "loads": (
+        "cuCtxCreate|cuDevicePrimaryCtxRetain|cuModuleLoad(?:Data|DataEx|FatBinary)?"
+        "|cuLibraryLoad(?:Data|FromFile)|cu(?:Module|Kernel)GetFunction"
+        "|cuLibraryGetModule|cuFuncLoad"
+    ),
     "allocations": (
         "cuMem(?:Alloc|AllocPitch|AllocHost|HostAlloc|AllocManaged)"
         "|cuMem(?:AllocAsync|FreeAsync|AllocFromPoolAsync)"
