@@ -61,7 +61,10 @@ def _sentence(gpu: Gpu, pool: GpuMemoryPool) -> str:
     peak = f"peak {size_text(pool.peak_bytes)}"
     if len(pool.peaks) == 1:
         peak += f" at {pool.peaks[0].peak_ns * NANOSECOND:.6g} s"
-    (line, size), *_ = _lines_at_peak(gpu, pool).items()
+    lines = _lines_at_peak(gpu, pool)
+    if not lines:  # a file may lack the sums
+        return f"{name}: {peak}"
+    (line, size), *_ = lines.items()
     where = "code outside of profiled lines"
     if line is not None:
         (file, _, _), number = line

@@ -77,6 +77,14 @@ def test_each_gap_in_memory_has_a_note(run: GpuMemoryRun, note: str) -> None:
     assert notes(run) == [note]
 
 
+def test_a_peak_of_unknown_blocks_has_no_line() -> None:
+    """A file may have it: its sums are not compared with its peaks."""
+    stats = with_memory()
+    memory = stats.gpu.memory._replace(sums=())
+    stats.gpu = stats.gpu._replace(memory=memory)
+    assert "GPU 0 memory: peak 14.000KB at 5e-06 s" in text_of(stats).split("\n")
+
+
 def test_the_notes_have_the_sums_of_all_processes() -> None:
     first = GpuMemoryRun(process=0, unknown_frees=1, unknown_bytes=10, late=2)
     second = GpuMemoryRun(process=0, unknown_frees=3, unknown_bytes=500, late=4)
