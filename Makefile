@@ -86,7 +86,7 @@ check-memray: ## bytes by line of real programs, compared with memray (ONLY=3.12
 	@tools/run checks/memory/check
 
 check-kineto: ## traces of PyTorch's profiler, replayed and compared with their JSON (DIR=FOLDER ARGS="--show 50")
-	@tools/run checks/kineto/check
+	@tools/run checks/check_kineto
 
 mutants: ## one-line mistakes that no test notices, in Python and in C; slow (ARGS="--help")
 	@tools/run checks/mutate_python

@@ -1,6 +1,6 @@
 #include "elf/elf_file.h"
 
-#if LP_HAVE_SYMBOL_PATCHES
+#if LP_HAVE_ELF_OBJECTS
 
 #  include <fcntl.h>
 #  include <string.h>

@@ -7,7 +7,7 @@
 
 #include "elf/elf_object.h"
 
-#if LP_HAVE_SYMBOL_PATCHES
+#if LP_HAVE_ELF_OBJECTS
 
 enum { LP_ELF_FILE_HEADERS = 32 };
 

@@ -1,6 +1,6 @@
 #include "elf/elf_object.h"
 
-#if LP_HAVE_SYMBOL_PATCHES
+#if LP_HAVE_ELF_OBJECTS
 
 #  include <dlfcn.h>
 #  include <string.h>
@@ -13,9 +13,9 @@ address_of(const lp_elf_object *object, ElfW(Addr) given)
     return (const void *)(given < object->base ? object->base + given : given);
 }
 
-bool
-lp_elf_object_has(const lp_elf_object *object, const void *address,
-                  ElfW(Word) rights)
+/* Return the header of the segment that an address is in, or NULL. */
+static const ElfW(Phdr) *
+    segment_of(const lp_elf_object *object, const void *address)
 {
     uintptr_t offset = (uintptr_t)address - object->base;
 
@@ -24,10 +24,19 @@ lp_elf_object_has(const lp_elf_object *object, const void *address,
 
         if (header->p_type == PT_LOAD && offset >= header->p_vaddr &&
             offset - header->p_vaddr < header->p_memsz) {
-            return (header->p_flags & rights) == rights;
+            return header;
         }
     }
-    return false;
+    return NULL;
+}
+
+bool
+lp_elf_object_has(const lp_elf_object *object, const void *address,
+                  ElfW(Word) rights)
+{
+    const ElfW(Phdr) *segment = segment_of(object, address);
+
+    return segment != NULL && (segment->p_flags & rights) == rights;
 }
 
 uint32_t
@@ -161,17 +170,11 @@ lp_elf_object_read(const struct dl_phdr_info *info, lp_elf_object *object)
 static size_t
 bytes_from(const lp_elf_object *object, const void *address)
 {
-    uintptr_t offset = (uintptr_t)address - object->base;
+    const ElfW(Phdr) *segment = segment_of(object, address);
 
-    for (size_t i = 0; i < object->n_headers; i++) {
-        const ElfW(Phdr) *header = &object->headers[i];
-
-        if (header->p_type == PT_LOAD && offset >= header->p_vaddr &&
-            offset - header->p_vaddr < header->p_memsz) {
-            return header->p_memsz - (offset - header->p_vaddr);
-        }
-    }
-    return 0;
+    return segment == NULL ? 0
+                           : object->base + segment->p_vaddr +
+                                 segment->p_memsz - (uintptr_t)address;
 }
 
 static bool

@@ -10,12 +10,12 @@
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__)) &&    \
     defined(__LP64__)
-#  define LP_HAVE_SYMBOL_PATCHES 1
+#  define LP_HAVE_ELF_OBJECTS 1
 #else
-#  define LP_HAVE_SYMBOL_PATCHES 0
+#  define LP_HAVE_ELF_OBJECTS 0
 #endif
 
-#if LP_HAVE_SYMBOL_PATCHES
+#if LP_HAVE_ELF_OBJECTS
 
 #  include <elf.h>
 #  include <link.h>

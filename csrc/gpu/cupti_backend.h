@@ -381,6 +381,9 @@ void lp_cupti_say(char *text, size_t size, const char *call, int status);
 /* The same; false. */
 bool lp_cupti_failed(char why[LP_GPU_WHY], const char *call, int status);
 
+/* Say that the tool of this name holds CUPTI; false. */
+bool lp_cupti_held_by(const char *name, char why[LP_GPU_WHY]);
+
 /* Improve `why`, in which cuptiGetVersion or cuptiSubscribe says `status`. */
 void lp_cupti_explain(char why[LP_GPU_WHY], int status);
 

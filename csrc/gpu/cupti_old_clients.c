@@ -8,7 +8,7 @@
 
 #include "elf/elf_file.h"
 
-#if LP_HAVE_SYMBOL_PATCHES
+#if LP_HAVE_ELF_OBJECTS
 
 static const char *const old_calls[] = {
     "cuptiActivityEnable", "cuptiActivityRegisterCallbacks", NULL};

@@ -115,6 +115,14 @@ ignore(void *unused, uint32_t domain, uint32_t id, const void *data)
     (void)data;
 }
 
+bool
+lp_cupti_held_by(const char *name, char why[LP_GPU_WHY])
+{
+    snprintf(why, LP_GPU_WHY, "held by %s (%d)", name,
+             LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+    return false;
+}
+
 /* Name the tool that is subscribed, if CUPTI tells: only the newer call does.
  */
 static void
@@ -131,8 +139,7 @@ explain_taken(char why[LP_GPU_WHY])
         lp_cupti.api.unsubscribe(subscriber); /* the tool has gone meanwhile */
     }
     else if (name[0] != '\0') {
-        snprintf(why, LP_GPU_WHY, "held by %s (%d)", name,
-                 LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+        lp_cupti_held_by(name, why);
     }
 }
 

@@ -243,8 +243,7 @@ subscribe_beside_others(bool known, bool *taken, char why[LP_GPU_WHY])
     }
     if (is_held(status) && holder[0] != '\0') {
         *taken = true;
-        snprintf(why, LP_GPU_WHY, "held by %s (%d)", holder, status);
-        return false;
+        return lp_cupti_held_by(holder, why);
     }
     status = subscribe_alone();
     if (status != LP_CUPTI_OK) {

@@ -27,6 +27,12 @@ lp_device_memory_free(lp_device_memory *self)
 /* Live blocks, by address. */
 
 static size_t
+slots_of(const lp_device_memory *self)
+{
+    return self->blocks == NULL ? 0 : (size_t)self->mask + 1;
+}
+
+static size_t
 slot_of(const lp_device_memory *self, uint64_t address)
 {
     size_t at = lp_hash_of_key(&address, sizeof(address)) & self->mask;
@@ -42,7 +48,7 @@ slot_of(const lp_device_memory *self, uint64_t address)
 static bool
 reserve_block(lp_device_memory *self)
 {
-    size_t slots = self->blocks == NULL ? 0 : (size_t)self->mask + 1;
+    size_t slots = slots_of(self);
     lp_device_memory larger = *self;
 
     if (self->n_blocks >= self->max_blocks) {
@@ -382,7 +388,7 @@ copy_of(const void *items, size_t n, size_t size)
 bool
 lp_device_memory_copy(lp_device_memory *to, const lp_device_memory *from)
 {
-    size_t slots = from->blocks == NULL ? 0 : (size_t)from->mask + 1;
+    size_t slots = slots_of(from);
     size_t index =
         from->index.slots == NULL ? 0 : (size_t)from->index.mask + 1;
 
@@ -410,9 +416,7 @@ lp_device_memory_copy(lp_device_memory *to, const lp_device_memory *from)
 size_t
 lp_device_memory_bytes(const lp_device_memory *self)
 {
-    size_t slots = self->blocks == NULL ? 0 : (size_t)self->mask + 1;
-
     return self->heap_capacity * sizeof(*self->heap) +
-           slots * sizeof(*self->blocks) +
+           slots_of(self) * sizeof(*self->blocks) +
            self->sums_capacity * sizeof(*self->sums);
 }

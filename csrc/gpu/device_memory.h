@@ -86,8 +86,7 @@ typedef struct lp_memory_block {
 } lp_memory_block;
 
 typedef struct lp_device_memory {
-    bool
-        recorded; /* false: nobody asked, or the device has no records of it */
+    bool recorded; /* false: not asked for, or there are no records of it */
     lp_memory_event *heap; /* owned; the earliest first */
     size_t waiting, heap_capacity;
     uint64_t arrived;

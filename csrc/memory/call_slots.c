@@ -1,6 +1,6 @@
 #include "memory/call_slots.h"
 
-#if LP_HAVE_SYMBOL_PATCHES
+#if LP_HAVE_ELF_OBJECTS
 
 #  include <string.h>
 

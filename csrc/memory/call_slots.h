@@ -9,7 +9,7 @@
 
 #include "memory/symbol_patches.h"
 
-#if LP_HAVE_SYMBOL_PATCHES
+#if LP_HAVE_ELF_OBJECTS
 
 enum {
     LP_MAX_PATCHES = 64,

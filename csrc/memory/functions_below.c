@@ -1,6 +1,6 @@
 #include "memory/functions_below.h"
 
-#if LP_HAVE_SYMBOL_PATCHES
+#if LP_HAVE_ELF_OBJECTS
 
 #  include <dlfcn.h>
 #  include <string.h>

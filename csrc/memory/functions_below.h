@@ -7,7 +7,7 @@
 
 #include "memory/call_slots.h"
 
-#if LP_HAVE_SYMBOL_PATCHES
+#if LP_HAVE_ELF_OBJECTS
 
 /* [GIL] Set `first` and `alias` of the functions, and what is below each hook,
  * which stays a function once it was one: a thread may be about to call a hook

@@ -1,6 +1,6 @@
 #include "memory/symbol_patches.h"
 
-#if LP_HAVE_SYMBOL_PATCHES
+#if LP_HAVE_ELF_OBJECTS
 
 #  include <dlfcn.h>
 #  include <sched.h>

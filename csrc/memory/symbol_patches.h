@@ -41,7 +41,7 @@ typedef struct lp_patch_counts {
     char first_refused[128]; /* and the file name of one of them */
 } lp_patch_counts;
 
-#if LP_HAVE_SYMBOL_PATCHES
+#if LP_HAVE_ELF_OBJECTS
 
 /* [GIL] Patch all objects.  `patches` are borrowed until they are restored;
  * at most 64.  False if there was no slot to patch. */

@@ -238,27 +238,27 @@ def _gpu(before: Gpu, after: Gpu, places: Places) -> Gpu:
             )
         if one.count or one.ns:
             sums.append(one)
-    earlier = GPU_MEMORY_SUMS.moved(before.memory.sums, moves)
-    old_parts = {GPU_MEMORY_SUMS.identity(one): one for one in earlier}
-    parts = []
-    for part in after.memory.sums:
-        old_part = old_parts.get(GPU_MEMORY_SUMS.identity(part))
-        parts.append(
-            part._replace(
-                allocs=part.allocs - (old_part.allocs if old_part else 0),
-                alloc_bytes=part.alloc_bytes
-                - (old_part.alloc_bytes if old_part else 0),
-                freed_bytes=part.freed_bytes
-                - (old_part.freed_bytes if old_part else 0),
-                peak_bytes=0,
-            )
-        )
     return Gpu(
         paths=after.paths,
         sums=tuple(sums),
         devices=after.devices,
-        memory=GpuMemory(sums=tuple(parts)),
+        memory=_gpu_memory(before.memory, after.memory, moves),
     )
+
+
+def _gpu_memory(before: GpuMemory, after: GpuMemory, moves: Places) -> GpuMemory:
+    """Return the blocks that were allocated or freed in between, without peaks."""
+    moved = GPU_MEMORY_SUMS.moved(before.sums, moves)
+    known = {GPU_MEMORY_SUMS.identity(one): one for one in moved}
+    sums = []
+    for one in after.sums:
+        old = known.get(GPU_MEMORY_SUMS.identity(one))
+        more = {
+            name: getattr(one, name) - (getattr(old, name) if old else 0)
+            for name in ("allocs", "alloc_bytes", "freed_bytes")
+        }
+        sums.append(one._replace(peak_bytes=0, **more))
+    return GpuMemory(sums=tuple(sums))
 
 
 # Memory.

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.errors import LineprofError
-from lineprof.model.gpu_memory import NO_GPU_MEMORY, TORCH, GpuMemory
+from lineprof.model.gpu_memory import NO_GPU_MEMORY, GpuMemory, is_in_lines
 from lineprof.model.relation import (
     DEVICE,
     NAME,
@@ -580,8 +580,7 @@ def _by_path(
     torch = gpu.memory.torch_devices
     for one in _selected(gpu, kernel):
         if one.kind in _COUNTED and (
-            one.kind not in {ALLOC, FREE}
-            or (one.name == TORCH) == (one.device in torch)
+            one.kind not in {ALLOC, FREE} or is_in_lines(one.name, one.device, torch)
         ):
             found[_charged_path(one, capture=capture)].count(one)
     for part in gpu.memory.shown:

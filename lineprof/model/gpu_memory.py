@@ -143,12 +143,18 @@ class GpuMemory(NamedTuple):
     def shown(self) -> list[GpuMemorySum]:
         """The sums that the numbers of lines have."""
         torch = self.torch_devices
-        return [
-            one for one in self.sums if (one.pool == TORCH) == (one.device in torch)
-        ]
+        return [one for one in self.sums if is_in_lines(one.pool, one.device, torch)]
 
 
 NO_GPU_MEMORY = GpuMemory()
+
+
+def is_in_lines(pool: str, device: int, torch_devices: frozenset[int]) -> bool:
+    """Return whether the numbers of lines have a pool of a device.
+
+    `torch_devices` are those of the profile's `GpuMemory`.
+    """
+    return (pool == TORCH) == (device in torch_devices)
 
 
 class GpuMemoryPool(NamedTuple):
@@ -158,6 +164,7 @@ class GpuMemoryPool(NamedTuple):
     pool: str
     peaks: tuple[GpuMemoryPeak, ...]  # several if ranks were added up
     sums: tuple[GpuMemorySum, ...]  # the largest part of the peak first
+    in_lines: bool  # the numbers of lines have it
 
     @property
     def peak_bytes(self) -> int:
@@ -178,12 +185,14 @@ def memory_pools(memory: GpuMemory) -> list[GpuMemoryPool]:
         peaks.setdefault((peak.device, peak.pool), []).append(peak)
     for one in memory.sums:
         sums[one.device, one.pool].append(one)
+    torch = memory.torch_devices
     found = [
         GpuMemoryPool(
             device=device,
             pool=pool,
             peaks=tuple(of_pool),
             sums=tuple(sorted(sums[device, pool], key=lambda one: -one.peak_bytes)),
+            in_lines=is_in_lines(pool, device, torch),
         )
         for (device, pool), of_pool in peaks.items()
     ]

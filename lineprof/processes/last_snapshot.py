@@ -20,11 +20,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import TypeVar
 
+    from lineprof.model.gpu import GpuDevice, GpuRun
+    from lineprof.model.gpu_memory import GpuMemoryPeak, GpuMemoryRun
     from lineprof.model.host_memory import MemoryCurve, MemoryPath, MemoryRun
     from lineprof.model.records import FunctionStats, Key, Process
     from lineprof.model.timelines import Trace
 
-    R = TypeVar("R", MemoryCurve, MemoryPath, MemoryRun)
+    R = TypeVar(  # records of a process
+        "R",
+        GpuDevice,
+        GpuMemoryPeak,
+        GpuMemoryRun,
+        GpuRun,
+        MemoryCurve,
+        MemoryPath,
+        MemoryRun,
+    )
 
 _GPU, _TRACE, _MEMORY = "GPU work", "the timeline", "memory"
 _NAMED = 3  # max number of blocks that a warning names
@@ -206,6 +217,10 @@ class _Indexes:
         """Return the index in the profile of a process of the snapshot."""
         return self._processes[index]
 
+    def of_processes(self, records: Iterable[R]) -> tuple[R, ...]:
+        """Return records of processes with the indexes of the profile."""
+        return tuple(one._replace(process=self.process(one.process)) for one in records)
+
     def thread(self, index: int) -> int:
         """Return the index in the profile of a thread of the snapshot."""
         return index if index == UNKNOWN_THREAD else self._threads[index]
@@ -229,16 +244,11 @@ class _Indexes:
 
 
 def _memory(memory: HostMemory, indexes: _Indexes) -> HostMemory:
-    def moved(records: Iterable[R]) -> tuple[R, ...]:
-        return tuple(
-            one._replace(process=indexes.process(one.process)) for one in records
-        )
-
     return HostMemory(
-        paths=moved(memory.paths),
+        paths=indexes.of_processes(memory.paths),
         sums=memory.sums,
-        runs=moved(memory.runs),
-        curves=moved(memory.curves),
+        runs=indexes.of_processes(memory.runs),
+        curves=indexes.of_processes(memory.curves),
     )
 
 
@@ -248,25 +258,15 @@ def _gpu(gpu: Gpu, indexes: _Indexes) -> Gpu:
             one._replace(thread=indexes.thread(one.thread)) for one in gpu.paths
         ),
         sums=gpu.sums,
-        devices=tuple(
-            one._replace(process=indexes.process(one.process)) for one in gpu.devices
-        ),
-        runs=tuple(
-            one._replace(process=indexes.process(one.process)) for one in gpu.runs
-        ),
+        devices=indexes.of_processes(gpu.devices),
+        runs=indexes.of_processes(gpu.runs),
         timelines=tuple(
             replace(one, process=indexes.process(one.process)) for one in gpu.timelines
         ),
         slices=tuple(map(indexes.trace, gpu.slices)),
         memory=GpuMemory(
             sums=gpu.memory.sums,
-            peaks=tuple(
-                one._replace(process=indexes.process(one.process))
-                for one in gpu.memory.peaks
-            ),
-            runs=tuple(
-                one._replace(process=indexes.process(one.process))
-                for one in gpu.memory.runs
-            ),
+            peaks=indexes.of_processes(gpu.memory.peaks),
+            runs=indexes.of_processes(gpu.memory.runs),
         ),
     )

@@ -50,19 +50,21 @@ def footer(profile: Profile) -> Iterator[str]:
     for pool in pools:
         if pool in largest:
             yield _sentence(gpu, pool)
-    yield from notes(gpu)
+    yield from _notes(gpu)
 
 
 def _sentence(gpu: Gpu, pool: GpuMemoryPool) -> str:
     """Return the peak of a pool, and the line that had most of it."""
     name = _title(_number(gpu, pool), pool.pool)
-    is_torch = pool.device in gpu.memory.torch_devices
-    if is_torch and pool.pool != TORCH:
+    if not pool.in_lines:
         name += " from the driver (not in the columns)"
     peak = f"peak {size_text(pool.peak_bytes)}"
     if len(pool.peaks) == 1:
         peak += f" at {pool.peaks[0].peak_ns * NANOSECOND:.6g} s"
-    (line, size), *_ = _lines_at_peak(gpu, pool).items()
+    lines = _lines_at_peak(gpu, pool)
+    if not lines:  # a file may lack the sums
+        return f"{name}: {peak}"
+    (line, size), *_ = lines.items()
     where = "code outside of profiled lines"
     if line is not None:
         (file, _, _), number = line
@@ -121,49 +123,37 @@ def _title(number: int, pool: str) -> str:
     return f"{device} {printable(_NAMES.get(pool, f'{pool} memory'))}"
 
 
-def notes(gpu: Gpu) -> Iterator[str]:
+def _notes(gpu: Gpu) -> Iterator[str]:
     """Yield what the numbers of live and peak memory lack."""
     runs = gpu.memory.runs
-    unknown = sum(run.unknown_frees for run in runs)
-    if unknown:
-        yield (
-            f"GPU memory: {counted(unknown, 'block')} from before recording began"
-            f" ({size_text(sum(run.unknown_bytes for run in runs))}) were freed, and"
-            " are in no live or peak memory"
-        )
-    late = sum(run.late for run in runs)
-    if late:
-        yield (
-            f"GPU memory: {counted(late, 'record')} came too late to be put in order:"
-            " live and peak memory may be inexact"
-        )
-    lost = sum(run.lost for run in runs)
-    if lost:
-        yield (
-            f"GPU memory: {counted(lost, 'block')} had no room in the table of live"
-            " blocks: live and peak memory lack them"
-        )
-    if any(run.torch_full for run in runs):
-        yield (
-            "GPU memory: PyTorch's history was full, and lost its first events: the"
-            " numbers lack them"
-        )
-    if any(run.is_cut for run in runs):
-        yield (
-            "GPU memory: many profilers began later in the same process: live and peak"
-            " memory of the first ones are not known"
-        )
+    unknown, late, lost = (
+        sum(getattr(run, name) for run in runs)
+        for name in ("unknown_frees", "late", "lost")
+    )
+    size = size_text(sum(run.unknown_bytes for run in runs))
+    texts = {
+        f"{counted(unknown, 'block')} from before recording began ({size}) were freed,"
+        " and are in no live or peak memory": unknown,
+        f"{counted(late, 'record')} came too late to be put in order: live and peak"
+        " memory may be inexact": late,
+        f"{counted(lost, 'block')} had no room in the table of live blocks: live and"
+        " peak memory lack them": lost,
+        "PyTorch's history was full, and lost its first events: the numbers lack"
+        " them": any(run.torch_full for run in runs),
+        "many profilers began later in the same process: live and peak memory of the"
+        " first ones are not known": any(run.is_cut for run in runs),
+    }
+    yield from (f"GPU memory: {text}" for text, is_so in texts.items() if is_so)
 
 
 def fields(gpu: Gpu) -> Fields:
     """Return the fields of JSON: the pools with their peaks, and what they lack."""
-    torch = gpu.memory.torch_devices
     return {
         "pools": [
             {
                 "device": pool.device,
                 "pool": pool.pool,
-                "in_lines": (pool.pool == TORCH) == (pool.device in torch),
+                "in_lines": pool.in_lines,
                 "live_bytes": pool.live_bytes,
                 "peak_bytes": pool.peak_bytes,
                 "peaks": [

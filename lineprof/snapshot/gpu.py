@@ -222,6 +222,22 @@ def _memory_counts(data: _GpuMemory, start: int) -> dict[str, int]:
     }
 
 
+def _memory_run(data: _GpuMemory, before: Baseline) -> GpuMemoryRun:
+    """Return what the memory of devices lacks since a start."""
+    counts = {
+        name: count - before.memory.get(name, 0)
+        for name, count in _memory_counts(data, before.memory_start).items()
+    }
+    return GpuMemoryRun(
+        process=0,
+        side_bytes=data["side_bytes"],
+        unknown_frees=counts["unknown_frees"],
+        unknown_bytes=counts["unknown_bytes"],
+        late=counts["late"],
+        lost=counts["lost"],
+    )
+
+
 def _memory(
     raw: GpuSnapshot, before: Baseline, paths: Paths, places: Mapping[int, int]
 ) -> GpuMemory:
@@ -234,10 +250,6 @@ def _memory(
         return GpuMemory(runs=(GpuMemoryRun(process=0, is_cut=True),))
     view = numbers.index(start)
     start_ns = data["starts"][view][1] or raw["origin_ns"]
-    counts = {
-        name: count - before.memory.get(name, 0)
-        for name, count in _memory_counts(data, start).items()
-    }
     return GpuMemory(
         sums=GPU_MEMORY_SUMS.added_up(
             GpuMemorySum(
@@ -263,16 +275,7 @@ def _memory(
             for of_view, device, pool, peak_bytes, peak_ns in data["peaks"]
             if of_view == view
         ),
-        runs=(
-            GpuMemoryRun(
-                process=0,
-                side_bytes=data["side_bytes"],
-                unknown_frees=counts["unknown_frees"],
-                unknown_bytes=counts["unknown_bytes"],
-                late=counts["late"],
-                lost=counts["lost"],
-            ),
-        ),
+        runs=(_memory_run(data, before),),
     )
 
 

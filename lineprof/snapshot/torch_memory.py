@@ -80,36 +80,45 @@ class _Device:
         self.freed: dict[int, int] = defaultdict(int)  # bytes, by path that allocated
         self.unknown: list[int] = []  # sizes of freed blocks from before
         self.peak_bytes, self.peak_ns = 0, 0
-        self.at_peak: dict[int, int] = {}
-        changes: list[tuple[int, int]] = []  # a path, and how much it has more
-        last = 0  # of these until the peak
-        size_now = 0
-        live: dict[int, tuple[int, int]] = {}  # path and size, by address
+        self.at_peak: dict[int, int] = defaultdict(int)  # bytes, by path
+        self._live: dict[int, tuple[int, int]] = {}  # path and size, by address
+        self._size = 0  # bytes, of all these
+        self._changes: list[tuple[int, int]] = []  # path, and how many bytes more
+        self._until_peak = 0  # so many of the changes
+        start_us = start_ns // _US
         for event in events:
-            if event.get("time_us", start_ns // _US) < start_ns // _US:
+            if event.get("time_us", start_us) < start_us:
                 continue
-            action = event["action"]
-            if action == "alloc":
-                path, size = lines.path(event), event["size"]
-                live[event["addr"]] = path, size
-                self.allocs[path].append(size)
-                changes.append((path, size))
-                size_now += size
-                if size_now > self.peak_bytes:
-                    self.peak_bytes, last = size_now, len(changes)
-                    self.peak_ns = event.get("time_us", 0) * _US
-            elif action == "free_requested":
-                self.frees[lines.path(event)].append(event["size"])
-                block = live.pop(event["addr"], None)
-                if block is None:
-                    self.unknown.append(event["size"])
-                    continue
-                path, size = block
-                self.freed[path] += size
-                changes.append((path, -size))
-                size_now -= size
-        for path, change in changes[:last]:
-            self.at_peak[path] = self.at_peak.get(path, 0) + change
+            if event["action"] == "alloc":
+                self._alloc(event, lines.path(event))
+            elif event["action"] == "free_requested":
+                self._free(event, lines.path(event))
+        for path, change in self._changes[: self._until_peak]:
+            self.at_peak[path] += change
+
+    def _alloc(self, event: Event, path: int) -> None:
+        size = event["size"]
+        self._live[event["addr"]] = path, size
+        self.allocs[path].append(size)
+        self._change(path, size)
+        if self._size > self.peak_bytes:
+            self.peak_bytes = self._size
+            self.peak_ns = event.get("time_us", 0) * _US
+            self._until_peak = len(self._changes)
+
+    def _free(self, event: Event, path: int) -> None:
+        self.frees[path].append(event["size"])
+        block = self._live.pop(event["addr"], None)
+        if block is None:
+            self.unknown.append(event["size"])
+            return
+        owner, size = block
+        self.freed[owner] += size
+        self._change(owner, -size)
+
+    def _change(self, path: int, more: int) -> None:
+        self._changes.append((path, more))
+        self._size += more
 
     def sums(self, device: int) -> Iterator[GpuSum]:
         """Yield what each path allocated and freed, as the driver's records have it."""
@@ -138,7 +147,7 @@ class _Device:
                 allocs=len(sizes),
                 alloc_bytes=sum(sizes),
                 freed_bytes=self.freed[path],
-                peak_bytes=self.at_peak.get(path, 0),
+                peak_bytes=self.at_peak[path],
             )
 
 

@@ -168,6 +168,18 @@ def test_gpu_numbers_are_as_in_the_table(tmp_path: Path) -> None:
     )
     ((count, ns),) = ask("SELECT count(*), sum(ns) FROM gpu_kernels")
     assert (count, ns) == (len(stats.gpu.sums), sum(one.ns for one in stats.gpu.sums))
+    unknown = ask("SELECT DISTINCT live_bytes, peak_bytes FROM gpu_by_line")
+    assert unknown == [(None, None)]
+
+
+def test_lines_have_their_live_and_peak_memory_of_devices(tmp_path: Path) -> None:
+    stats = example_gpu.example()
+    stats.gpu = stats.gpu._replace(memory=example_gpu.memory())
+    rows = Database(stats, tmp_path)(
+        "SELECT line, live_bytes, peak_bytes FROM gpu_by_line WHERE live_bytes > 0"
+    )
+    lines = {line for _, line in stats.gpu.paths[0].lines}
+    assert {*rows} == {(line, 5_000, 7_000) for line in lines}
 
 
 def test_slices_and_events_are_intervals_of_one_clock(tmp_path: Path) -> None:

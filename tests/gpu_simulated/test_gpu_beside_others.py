@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from gpu_rig import events, lost, run_of
-from view_text import text_of
+from gpu_rig import HELD, OPEN, events, lost, run_of
 
 from lineprof.model.gpu import totals
 
@@ -34,8 +33,6 @@ RELEASES = {
 OLDER = {"libtorch_cpu": 14, "libkineto": 39, "libproton": 39}  # how they are refused
 SEEN = ("libtorch_cpu", "libkineto")  # they name CUPTI's functions for the loader
 ORDERS = list(permutations(("lineprof", "libxla", "older")))
-OPEN = "gpu: cupti (CUPTI records its work"
-HELD = "gpu: none (CUPTI takes one tool at a time and is held by"
 UNNAMED = f"{HELD} another tool in this process, like torch.profiler)"
 KERNELS = 5  # of one run
 
@@ -103,11 +100,6 @@ def only(kernels: int) -> list[int]:
     return [kernels, 0, 0, 0, 0, 0]
 
 
-def warnings(ran: Ran) -> list[str]:
-    """Return the warnings of a profile, as its JSON has them."""
-    return list(json.loads(text_of(ran.stats(), "json"))["warnings"])
-
-
 def recorded(ran: Ran) -> int:
     """Return lineprof's number of kernels, of which none is missing."""
     run = run_of(ran.stats())
@@ -144,7 +136,7 @@ def test_who_is_let_in_gets_every_record(
     assert got.holders["libxla"] == ("CUPTI for lineprof" if first else "")
     assert got.said == f"{OPEN} ({'other tools can, too' if first else 'beside XLA'}))"
     # Who finds CUPTI's functions itself cannot be seen.
-    assert [f"the calls of {older}.so" in one for one in warnings(ran)] == [True] * (
+    assert [f"the calls of {older}.so" in one for one in ran.warnings()] == [True] * (
         older != "libproton"
     )
 
@@ -311,7 +303,7 @@ def test_nsight_that_allows_others_is_first(rig: Rig) -> None:
     assert got[5] == only(0)
     assert got[7:] == [only(3 * KERNELS), 0]
     assert recorded(ran) == 3 * KERNELS
-    assert any("Nsight Systems" in one for one in warnings(ran))
+    assert any("Nsight Systems" in one for one in ran.warnings())
 
 
 def test_nsight_that_holds_cupti_is_first(rig: Rig) -> None:
@@ -363,7 +355,7 @@ def test_a_tool_that_is_refused_is_named_to_the_user(rig: Rig) -> None:
     ran.check()
     quiet = rig.kernprof(SAID, **NEWEST)
     assert (quiet.status, quiet.err) == (3, "")
-    assert warnings(quiet) == [note]
+    assert quiet.warnings() == [note]
 
 
 # -- a tool that has ended -----------------------------------------------------------

@@ -422,7 +422,7 @@ def test_a_call_waits_for_work_of_before_collection_began(rig: Rig) -> None:
 
 
 def test_the_own_time_of_a_call_that_frees_is_idle_time_of_its_line(rig: Rig) -> None:
-    """It was Sync time, as of a call that waits for a device with nothing to do."""
+    """It is no Sync time, because the device has nothing to do."""
     program = """
     @profile
     def f():

@@ -404,7 +404,8 @@ def test_a_refused_kind_leaves_the_columns_out(rig: Rig) -> None:
     """They are unknown, not 0."""
     stats = refused(rig.kernprof(STAIRCASE, FLAG, FAKE_CUPTI_FAIL=NO_MEMORY))
     assert not stats.gpu.memory.is_known
-    assert "memory" not in as_json(stats).get("gpu", {})
+    assert "memory" not in as_json(stats)["gpu"]
+    assert "Live MB" not in text(stats)
 
 
 def test_old_profiles_have_no_such_columns(rig: Rig) -> None:

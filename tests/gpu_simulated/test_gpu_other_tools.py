@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from gpu_rig import lost, run_of
+from gpu_rig import HELD, lost, run_of
 from view_text import text_of
 
 from lineprof.model.gpu import totals
@@ -210,7 +210,6 @@ def test_records_that_come_after_a_flush_are_not_taken_any_more(rig: Rig) -> Non
 
 # -- the other tool is active when lineprof starts ------------------------------------
 
-HELD = "gpu: none (CUPTI takes one tool at a time and is held by"
 TORCH = """
 import sys
 from enum import Enum

@@ -81,7 +81,7 @@ def test_the_work_of_backward_threads_is_that_of_the_open_line(rig: Rig) -> None
 
 
 def test_the_wait_of_a_call_that_frees(tmp_path: Path) -> None:
-    """Before, it was the whole call if work was launched since the last wait."""
+    """It ends with the work that was launched before; the whole call is longer."""
     trace = MADE["frees"]().write(tmp_path / "trace.json")
     waits = {
         state: [
@@ -293,7 +293,7 @@ def test_the_check_of_a_folder(doubles: Path, tmp_path: Path) -> None:
 def test_the_check_of_a_folder_fails_if_a_number_differs(
     doubles: Path, tmp_path: Path
 ) -> None:
-    """By the old rule the calls that free wait for longer."""
+    """If the whole call were a wait, those that free would wait for longer."""
     MADE["frees"]().write(tmp_path / "frees.json")
     done = script(doubles, tmp_path, "--frees", "whole", "--show", "1000")
     assert done.returncode == 1

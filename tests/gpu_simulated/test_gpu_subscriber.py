@@ -5,27 +5,23 @@ From 13.3 on each of several tools may have a subscription of its own.
 
 from __future__ import annotations
 
-import json
 import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 from compiled_doubles import double
-from gpu_rig import events, lost, run_of
-from view_text import text_of
+from gpu_rig import HELD, OPEN, events, lost, run_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gpu_rig import Ran, Rig
+    from gpu_rig import Rig
 
 pytestmark = pytest.mark.usefixtures("hook")
 
 NEW = {"cupti": "fake_cupti_13_4", "FAKE_CUPTI_VERSION": 130401}
 FIRST = {"cupti": "fake_cupti_13_3", "FAKE_CUPTI_VERSION": 130301}  # that has all
 QUIET = {"LINEPROF_NVTX": "off"}
-OPEN = "gpu: cupti (CUPTI records its work"
-CLOSED = "gpu: none (CUPTI takes one tool at a time and is held by"
 
 # Other tools: one that subscribes by the newer calls, and ones with the older calls.
 TOOLS = """
@@ -45,11 +41,6 @@ def status(rig: Rig, program: str, **knobs: object) -> str:
     assert (ran.status, ran.err) == (0, "")
     lines = ran.out.splitlines()
     return "\n".join(line.partition("; nvtx: off")[0] for line in lines)
-
-
-def below(ran: Ran) -> list[str]:
-    """Return the warnings of a profile, as its JSON has them."""
-    return list(json.loads(text_of(ran.stats(), "json")).get("warnings", []))
 
 
 # -- alone, open to others ---------------------------------------------------------
@@ -94,7 +85,7 @@ def test_the_numbers_are_the_same(rig: Rig, knobs: dict[str, object]) -> None:
     older = rig.kernprof(WORK, *options, FROZEN_CLOCK_REALTIME=1).ok()
     calls = [one.name for one in stats.gpu.sums if one.kind == "driver"]
     assert calls == [one.name for one in older.stats().gpu.sums if one.kind == "driver"]
-    assert not below(ran)
+    assert not ran.warnings()
 
 
 # -- one at a time ------------------------------------------------------------------
@@ -183,12 +174,12 @@ sys.modules["torch"] = Space(_C=Space(_autograd=autograd))
 """
     subscribed = f'{torch}\ntool = Subscriber("torch")\n{ASK}'
     assert status(rig, subscribed) == f"{OPEN} (beside torch))"
-    assert status(rig, torch + ASK) == f"{CLOSED} PyTorch's profiler)"
+    assert status(rig, torch + ASK) == f"{HELD} PyTorch's profiler)"
 
 
 def test_a_tool_that_lets_nobody_in_holds_cupti(rig: Rig) -> None:
     said = status(rig, '\ntool = Subscriber("Jealous", several=False)\n' + ASK)
-    assert said == f"{CLOSED} Jealous)"
+    assert said == f"{HELD} Jealous)"
 
 
 @pytest.mark.parametrize("tool", ["libtorch_cpu", "libunseen"])
@@ -209,7 +200,7 @@ new_profiler()
 print(gpu_status().backend)
 """
     assert status(rig, program, FAKE_CUPTI_SHARED=1).splitlines() == [
-        f"{CLOSED} another tool in this process, like torch.profiler)",
+        f"{HELD} another tool in this process, like torch.profiler)",
         "1 0 0 0 0 0",
         "cupti",
     ]

@@ -27,6 +27,12 @@ from lineprof.model.gpu import (
     GpuRun,
     GpuSum,
 )
+from lineprof.model.gpu_memory import (
+    GpuMemory,
+    GpuMemoryPeak,
+    GpuMemoryRun,
+    GpuMemorySum,
+)
 from lineprof.model.records import (
     FunctionStats,
     SourceFile,
@@ -266,6 +272,27 @@ def timeline() -> Timeline:
 
 def example_gpu() -> Gpu:
     return Gpu(PATHS, SUMS, DEVICES, RUNS, (timeline(),))
+
+
+def memory() -> GpuMemory:
+    """Return memory of the first device: half is of the first path, half of none."""
+    sums = [
+        GpuMemorySum(
+            path=path,
+            device=0,
+            pool="device",
+            allocs=3,
+            alloc_bytes=9_000,
+            freed_bytes=4_000,
+            peak_bytes=7_000,
+        )
+        for path in (0, NO_PATH)
+    ]
+    peak = GpuMemoryPeak(
+        process=0, device=0, pool="device", peak_bytes=14_000, peak_ns=5_000
+    )
+    run = GpuMemoryRun(process=0, side_bytes=100, unknown_frees=2, late=1)
+    return GpuMemory(sums=tuple(sums), peaks=(peak,), runs=(run,))
 
 
 def _function(

@@ -28,6 +28,7 @@ from deadline import DEADLINE
 from gpu_double import FROZEN_PRELUDE, PRELUDE, environment
 from gpu_pythons import run_with_doubles
 from running import plain
+from view_text import text_of
 
 from lineprof import LineStats
 from lineprof.model.gpu import WAIT, numbers_of_lines, totals, unattributed
@@ -45,6 +46,9 @@ MARK = re.compile(r"#> (.+)$")
 PLAYER = Path(__file__).with_name("gpu_player.py")
 AT_START = ("PYTHON", "LD_", "LINEPROF_CLOCK", "LINEPROF_CORE")
 OF_THE_PROCESSOR = ("hits", "time")
+# How gpu_status() begins if lineprof records, and if another tool does.
+OPEN = "gpu: cupti (CUPTI records its work"
+HELD = "gpu: none (CUPTI takes one tool at a time and is held by"
 
 Words = dict[str, str]
 
@@ -210,6 +214,10 @@ class Ran:
     def stats(self, name: str = "program") -> LineStats:
         """Load the profile that the process wrote."""
         return LineStats.from_files(self.folder / f"{name}.lprof")
+
+    def warnings(self) -> list[str]:
+        """Return the warnings of the profile, as its JSON has them."""
+        return list(json.loads(text_of(self.stats(), "json")).get("warnings", []))
 
     def ok(self, out: str = "") -> Ran:
         """Check that the process succeeded and wrote `out` and no errors."""

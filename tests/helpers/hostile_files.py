@@ -14,13 +14,6 @@ from example_gpu import ORIGIN_NS
 from example_traces import SLICES
 
 from lineprof.errors import DIRECTION_MARKS, LineprofError
-from lineprof.model.gpu import NO_PATH
-from lineprof.model.gpu_memory import (
-    GpuMemory,
-    GpuMemoryPeak,
-    GpuMemoryRun,
-    GpuMemorySum,
-)
 from lineprof.model.profile import Profile
 from lineprof.model.rank_lines import RanksBuilder, RankValues
 from lineprof.model.records import PARTS, Cut, LineBreakdown, MergedCall, RankRun
@@ -60,31 +53,6 @@ def check_no_controls(text: str, *, terminal: bool = False) -> None:
     assert not found, sorted(map(ascii, found))
     lines = [line for line in text.split("\n") if line.startswith(_AFTER_NEWLINE)]
     assert not lines
-
-
-def _device_memory() -> GpuMemory:
-    """Return rows of the tables of memory of devices."""
-    sums = [
-        GpuMemorySum(
-            path=path,
-            device=0,
-            pool="device",
-            allocs=3,
-            alloc_bytes=9_000,
-            freed_bytes=4_000,
-            peak_bytes=7_000,
-        )
-        for path in (0, NO_PATH)
-    ]
-    return GpuMemory(
-        sums=tuple(sums),
-        peaks=(
-            GpuMemoryPeak(
-                process=0, device=0, pool="device", peak_bytes=14_000, peak_ns=5_000
-            ),
-        ),
-        runs=(GpuMemoryRun(process=0, side_bytes=100, unknown_frees=2, late=1),),
-    )
 
 
 def full_profile() -> Profile:
@@ -128,7 +96,7 @@ def full_profile() -> Profile:
     )
     gpu.ranks = builder.ranks
     gpu.memory = example_memory.of(key)
-    gpu.gpu = gpu.gpu._replace(memory=_device_memory())
+    gpu.gpu = gpu.gpu._replace(memory=example_gpu.memory())
     calls = example_calls.example()
     steps, forward = example_calls.STEPS, example_calls.FORWARD
     merged = MergedCall(steps, 10, forward, 0, 3, 3, 500, 500, 500)

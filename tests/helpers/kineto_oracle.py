@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -255,33 +255,20 @@ class Oracle:
 
         They differ for calls of threads without lines. Work, asynchronous copies and
         calls that free count for the first, other waits for the second.
-        Steps of one time are in the order in which the threads began.
         """
-        order = {tid: at for at, tid in enumerate(self.trace.ends)}
-        if not self.only:
-            self.places = {
-                id(call): ((call.tid, call.number),) * 2 for call in self.trace.calls
-            }
-            return
-        steps = []  # of all threads, in the order of time
+        self.places: dict[int, tuple[Line, Line]] = {}
         for call in self.trace.calls:
-            steps.append((call.begin, order[call.tid], call, 0))
-            steps.append((call.end, order[call.tid], call, 1))
+            own = (call.tid, call.number)
+            self.places[id(call)] = (
+                (self._open(call.begin), self._open(call.end))
+                if self.adopted(call)
+                else (own, own)
+            )
+
+    def _open(self, time: int) -> Line:
+        """Return the line of the first thread that is open just after a time."""
         ends = self.trace.ends[self.only]
-        found: dict[int, list[Line]] = defaultdict(list)
-        for time, of_thread, call, _ in steps:
-            line = self._open(ends, time, after=of_thread > 0)
-            if call.tid == self.only:
-                line = (self.only, call.number)
-            found[id(call)].append(line)
-        self.places = {key: (begin, end) for key, (begin, end) in found.items()}
-
-    def _open(self, ends: list[int], time: int, *, after: bool) -> Line:
-        """Return the line of the first thread that is open at a time.
-
-        after: what ends at this time has ended.
-        """
-        number = (bisect_right if after else bisect_left)(ends, time)
+        number = bisect_right(ends, time)
         return (self.only, number) if number < len(ends) else NOWHERE
 
     def adopted(self, call: Call) -> bool:
@@ -381,7 +368,7 @@ class Oracle:
             if logged:
                 spans[begun if early else ended].append((call.begin, call.begin + ns))
         launched = {id(work.call) for work in self.trace.works}
-        freeing = [(c.end - c.begin, ns) for c, ns, *_ in waits if c.name in FREES]
+        frees = [call for call in self.trace.made if call.name in FREES]
         return Expected(
             lines={line: dict(+Counter(numbers)) for line, numbers in lines.items()},
             devices=self.devices(
@@ -395,11 +382,9 @@ class Oracle:
             ),
             calls=len(self.trace.calls),
             records=len(self.trace.works),
-            frees=sum(call.name in FREES for call in self.trace.made),
-            freeing=sum(
-                call.end - call.begin for call in self.trace.made if call.name in FREES
-            ),
-            waited=sum(ns for _, ns in freeing),
+            frees=len(frees),
+            freeing=sum(call.end - call.begin for call in frees),
+            waited=sum(ns for call, ns, *_ in waits if call.name in FREES),
         )
 
     def _api(self) -> Iterator[tuple[object, ...]]:

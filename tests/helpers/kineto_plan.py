@@ -323,22 +323,22 @@ def steps_of(call: Call, numbered: list[Work], shift: int) -> list[Step]:
     """Return the steps of a call, and append its records."""
     first = len(numbered)
     numbered += [work_of(record, shift) for record in call.records]
-    have = {"records": first, "count": len(call.records)}
     begin = Step(
         time=call.start,
         domain=DOMAINS[call.domain],
         cbid=call.cbid or OTHER,
         correlation=call.correlation & 0xFFFFFFFF,
         context=numbered[first].context if call.records else 0,
+        records=first,
+        count=len(call.records),
     )
     end = Step(time=call.end)
     made = [driver_call(call)] if call.is_of_driver else []
     if call.domain == RUNTIME and made and made[0]:
         copy = Step.from_buffer_copy(begin)
         copy.domain, copy.cbid = DOMAINS[DRIVER], made[0]
-        copy.records, copy.count = first, len(call.records)
+        begin.records = begin.count = 0  # the driver's call has them
         return [begin, copy, end, Step.from_buffer_copy(end)]
-    begin.records, begin.count = have["records"], have["count"]
     if call.domain == DRIVER and made:
         begin.cbid = made[0]
     inner = [step for one in call.inner for step in steps_of(one, numbered, shift)]

@@ -119,7 +119,7 @@ def arguments() -> argparse.Namespace:
         "--frees",
         choices=(WHOLE, WORK),
         default=WORK,
-        help="wait of a call that frees: the whole call, as before, or for the work",
+        help="wait of a call that frees: the whole call, or for earlier work alone",
     )
     parser.add_argument("--show", type=int, default=20, help="differences to list")
     return parser.parse_args()
@@ -153,9 +153,9 @@ def print_waits(traces: list[Path]) -> None:
     """Print the table of the traces that have calls that free."""
     rows = list(filter(None, map(waits_of, traces)))
     if rows:
-        print("\nWait of calls that free, and of all (ms): before, the whole call;")
-        print("now, until the end of the work that was launched before it")
-        titles = ["trace", "calls", "time", "before", "now", "all before", "all now"]
+        print("\nWait of calls that free, and of all calls (ms): for the work that was")
+        print("launched before them; in brackets, if it were the whole call")
+        titles = ["trace", "calls", "time", "(wait)", "wait", "(all)", "all"]
         print("\n".join(table([titles, *rows])))
 
 

@@ -22,6 +22,7 @@ from lineprof.model.gpu import (
     totals,
     unattributed,
 )
+from lineprof.model.gpu_memory import GpuMemoryRun
 from lineprof.model.records import UNKNOWN_THREAD, Thread
 from lineprof.snapshot.gpu import Baseline, Taken, baseline_of, gpu_of
 from lineprof.snapshot.profile import TickScale
@@ -328,3 +329,58 @@ def test_a_profile_without_a_gpu_has_no_gpu_values() -> None:
     first, second = stats.functions[0].thread_lines
     assert (first.time_ns, first.min_ns, first.max_ns) == (20, None, None)
     assert (second.time_ns, second.min_ns, second.max_ns) == (2, 2, 2)
+
+
+def memory(**changes: Any) -> dict[str, Any]:
+    """Return the memory of devices like the core's: 80 bytes of f, 50 at the peak."""
+    return {
+        # Its path, device, pool and start; numbers; the part at the peak, by view.
+        "sums": [(2, 0, 3, 0, 2, 80, 1, 30, [50, 0]), (3, 2, 2, 4, 1, 7, 0, 0, [0, 7])],
+        "peaks": [(0, 0, 3, 50, example_gpu.ORIGIN_NS + 9), (1, 2, 2, 7, 1_000_700)],
+        "starts": [(0, 0), (4, 1_000_000)],
+        **dict.fromkeys(("unknown_frees", "unknown_bytes", "late", "lost"), 1),
+        "side_bytes": 640,
+        **changes,
+    }
+
+
+def test_memory_has_the_peak_of_the_first_profiler() -> None:
+    """It has the blocks of all starts, and times since recording began."""
+    found = made(raw(memory=memory())).memory
+    [first, second] = found.sums
+    assert (first.pool, first.live_bytes, first.peak_bytes) == ("device", 50, 50)
+    assert (second.pool, second.live_bytes, second.peak_bytes) == ("pinned", 7, 0)
+    assert [(one.device, one.peak_bytes, one.peak_ns) for one in found.peaks] == [
+        (0, 50, 9)
+    ]
+    [run] = found.runs
+    assert run == GpuMemoryRun(
+        process=0,
+        side_bytes=640,
+        unknown_frees=1,
+        unknown_bytes=1,
+        late=1,
+        lost=1,
+    )
+
+
+def test_memory_of_a_later_profiler_begins_at_its_start() -> None:
+    """A free of a block from before is counted, from its start on."""
+    before = baseline_of(raw(memory=memory()), 4)
+    freed = [(2, 0, 3, 0, 2, 80, 2, 80, [50, 0]), (3, 2, 2, 4, 1, 7, 0, 0, [0, 7])]
+    found = made(raw(memory=memory(sums=freed, late=3)), before).memory
+    assert [(one.pool, one.peak_bytes) for one in found.sums] == [("pinned", 7)]
+    assert [(one.device, one.peak_ns) for one in found.peaks] == [(1, 700)]
+    [run] = found.runs
+    assert (run.unknown_frees, run.unknown_bytes) == (1, 50)
+    assert (run.late, run.lost, run.is_cut) == (2, 0, False)
+
+
+def test_memory_is_cut_if_too_many_profilers_began_later() -> None:
+    """The core keeps the peaks of the first start and of the last ones."""
+    before = baseline_of(raw(memory=memory()), 4)
+    later = memory(starts=[(0, 0), (9, 2_000_000)])
+    found = made(raw(memory=later), before).memory
+    assert (found.sums, found.peaks) == ((), ())
+    assert [run.is_cut for run in found.runs] == [True]
+    assert not found.is_known

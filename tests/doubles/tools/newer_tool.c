@@ -5,14 +5,9 @@
  */
 #include "tools/tool_buffers.h"
 
-#include <dlfcn.h>
-#include <stdlib.h>
-
 typedef void requested(uint8_t **buffer, size_t *size, size_t *max_records,
                        void *info);
 typedef void completed(uint8_t *buffer, size_t size, size_t valid, void *info);
-typedef void called(void *userdata, uint32_t domain, uint32_t cbid,
-                    const void *data);
 
 typedef struct { /* CUpti_SubscriberParams */
     size_t size;
@@ -23,10 +18,7 @@ typedef struct { /* CUpti_SubscriberParams */
     uint8_t padding[7];
 } subscriber_parameters;
 
-static const uint32_t kinds[] = {10, 1, 2}; /* kernels, copies, memsets */
-enum { KINDS = sizeof kinds / sizeof *kinds, DRIVER_CALLS = 1, LAUNCH = 307 };
-
-int cuptiSubscribe_v2(void **subscriber, called *callback, void *userdata,
+int cuptiSubscribe_v2(void **subscriber, tool_called *callback, void *userdata,
                       subscriber_parameters *parameters);
 int cuptiUnsubscribe(void *subscriber);
 int cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain,
@@ -40,22 +32,12 @@ int cuptiActivityFlushAll(uint32_t flag);
 int cuptiActivityGetNextRecord_v2(void *subscriber, uint8_t *buffer,
                                   size_t valid, uint8_t **record);
 
-#define CUPTI(name) ((__typeof__(&cupti##name))find("cupti" #name))
+#define CUPTI(name) ((__typeof__(&cupti##name))tool_function("cupti" #name))
 
 static void *subscriber; /* NULL: not subscribed */
 static const char *own_name = "XLA";
 static bool allows_others = true;
 static char holder[64];
-
-static void *
-find(const char *name)
-{
-    void *found = dlsym(tool_cupti(), name);
-    if (!found) {
-        abort();
-    }
-    return found;
-}
 
 void
 tool_name(const char *name, int several)
@@ -93,13 +75,6 @@ on_completed(uint8_t *buffer, size_t size, size_t valid, void *info)
     }
 }
 
-static void
-on_called(void *unused, uint32_t domain, uint32_t cbid, const void *data)
-{
-    (void)unused, (void)domain, (void)cbid, (void)data;
-    tool_heard++;
-}
-
 int
 tool_begin(void)
 {
@@ -108,17 +83,19 @@ tool_begin(void)
                                     .holder = holder,
                                     .holder_size = sizeof holder,
                                     .several = allows_others};
-    int status = CUPTI(Subscribe_v2)(&subscriber, on_called, NULL, &wanted);
+    int status =
+        CUPTI(Subscribe_v2)(&subscriber, tool_on_called, NULL, &wanted);
     if (status) {
         return status;
     }
-    status = CUPTI(EnableCallback)(1, subscriber, DRIVER_CALLS, LAUNCH);
+    status =
+        CUPTI(EnableCallback)(1, subscriber, TOOL_DRIVER_CALLS, TOOL_LAUNCH);
     if (!status) {
         status = CUPTI(ActivityRegisterCallbacks_v2)(subscriber, on_requested,
                                                      on_completed);
     }
-    for (size_t i = 0; !status && i < KINDS; i++) {
-        status = CUPTI(ActivityEnable_v2)(subscriber, kinds[i], NULL);
+    for (size_t i = 0; !status && i < TOOL_KINDS; i++) {
+        status = CUPTI(ActivityEnable_v2)(subscriber, tool_kinds[i], NULL);
     }
     if (status) {
         CUPTI(Unsubscribe)(subscriber);
@@ -140,8 +117,8 @@ tool_end(void)
     if (!subscriber) {
         return status;
     }
-    for (size_t i = 0; i < KINDS; i++) {
-        int next = CUPTI(ActivityDisable_v2)(subscriber, kinds[i], NULL);
+    for (size_t i = 0; i < TOOL_KINDS; i++) {
+        int next = CUPTI(ActivityDisable_v2)(subscriber, tool_kinds[i], NULL);
         status = status ? status : next;
     }
     int last = CUPTI(Unsubscribe)(subscriber);

@@ -6,19 +6,13 @@
  */
 #include "tools/tool_buffers.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 
 typedef void requested(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void completed(void *context, uint32_t stream, uint8_t *buffer,
                        size_t size, size_t valid);
-typedef void called(void *userdata, uint32_t domain, uint32_t cbid,
-                    const void *data);
 
-static const uint32_t kinds[] = {10, 1, 2}; /* kernels, copies, memsets */
-enum { KINDS = sizeof kinds / sizeof *kinds };
-
-int cuptiSubscribe(void **subscriber, called *callback, void *userdata);
+int cuptiSubscribe(void **subscriber, tool_called *callback, void *userdata);
 int cuptiUnsubscribe(void *subscriber);
 int cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain,
                         uint32_t cbid);
@@ -31,17 +25,7 @@ int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid,
                                uint8_t **record);
 
 #ifdef TOOL_LOADS
-#  define CUPTI(name) ((__typeof__(&cupti##name))find("cupti" #name))
-
-static void *
-find(const char *name)
-{
-    void *found = dlsym(tool_cupti(), name);
-    if (!found) {
-        abort();
-    }
-    return found;
-}
+#  define CUPTI(name) ((__typeof__(&cupti##name))tool_function("cupti" #name))
 #else
 #  define CUPTI(name) cupti##name
 #endif
@@ -83,23 +67,15 @@ on_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 }
 
 #ifdef TOOL_SUBSCRIBES
-enum { DRIVER_CALLS = 1, LAUNCH = 307 };
-
 static void *subscriber; /* NULL: not subscribed */
-
-static void
-on_called(void *unused, uint32_t domain, uint32_t cbid, const void *data)
-{
-    (void)unused, (void)domain, (void)cbid, (void)data;
-    tool_heard++;
-}
 
 static int
 subscribe(void)
 {
-    int status = CUPTI(Subscribe)(&subscriber, on_called, NULL);
+    int status = CUPTI(Subscribe)(&subscriber, tool_on_called, NULL);
     return status ? status
-                  : CUPTI(EnableCallback)(1, subscriber, DRIVER_CALLS, LAUNCH);
+                  : CUPTI(EnableCallback)(1, subscriber, TOOL_DRIVER_CALLS,
+                                          TOOL_LAUNCH);
 }
 
 static int
@@ -130,8 +106,8 @@ tool_begin(void)
     if (!status) {
         status = CUPTI(ActivityRegisterCallbacks)(on_requested, on_completed);
     }
-    for (size_t i = 0; !status && i < KINDS; i++) {
-        status = CUPTI(ActivityEnable)(kinds[i]);
+    for (size_t i = 0; !status && i < TOOL_KINDS; i++) {
+        status = CUPTI(ActivityEnable)(tool_kinds[i]);
     }
     return status;
 }
@@ -147,8 +123,8 @@ int
 tool_end(void)
 {
     int status = CUPTI(ActivityFlushAll)(0);
-    for (size_t i = 0; i < KINDS; i++) {
-        int next = CUPTI(ActivityDisable)(kinds[i]);
+    for (size_t i = 0; i < TOOL_KINDS; i++) {
+        int next = CUPTI(ActivityDisable)(tool_kinds[i]);
         status = status ? status : next;
     }
     int last = unsubscribe();

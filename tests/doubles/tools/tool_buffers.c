@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFERS = 32, BYTES = 1 << 16, WORDS = 8, KERNEL = 10 };
+enum { BUFFERS = 32, BYTES = 1 << 16, WORDS = 8, MAX_KINDS = 64 };
+enum { KERNEL = 10, MEMCPY = 1, MEMSET = 2 };
+
+const uint32_t tool_kinds[TOOL_KINDS] = {KERNEL, MEMCPY, MEMSET};
 
 static const uint64_t canary = 0xC0FFEE00C0FFEE00u;
 
@@ -19,8 +22,8 @@ typedef struct {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static tool_buffer buffers[BUFFERS]; /* not of malloc: nobody can free one */
-static int records[TOOL_KINDS], incomplete, foreign; /* under lock */
-_Atomic int tool_heard;
+static int records[MAX_KINDS], incomplete, foreign; /* under lock */
+static _Atomic int heard;
 
 __attribute__((constructor)) static void
 start(void)
@@ -71,7 +74,7 @@ tool_count(const uint8_t *record)
     memcpy(&kind, record, sizeof kind);
     memcpy(&start, record + 16, sizeof start); /* of kernels */
     pthread_mutex_lock(&lock);
-    records[kind % TOOL_KINDS]++;
+    records[kind % MAX_KINDS]++;
     incomplete += kind == KERNEL && !start;
     pthread_mutex_unlock(&lock);
 }
@@ -84,10 +87,18 @@ tool_count_foreign(void)
     pthread_mutex_unlock(&lock);
 }
 
-void *
-tool_cupti(void)
+void
+tool_on_called(void *unused, uint32_t domain, uint32_t cbid, const void *data)
 {
-    void *found = dlopen(getenv("LINEPROF_CUPTI"), RTLD_NOW | RTLD_LOCAL);
+    (void)unused, (void)domain, (void)cbid, (void)data;
+    heard++;
+}
+
+void *
+tool_function(const char *name)
+{
+    void *cupti = dlopen(getenv("LINEPROF_CUPTI"), RTLD_NOW | RTLD_LOCAL);
+    void *found = cupti ? dlsym(cupti, name) : NULL;
     if (!found) {
         abort();
     }
@@ -106,7 +117,7 @@ read_locked(const int *number)
 int
 tool_records(int kind)
 {
-    return read_locked(&records[kind % TOOL_KINDS]);
+    return read_locked(&records[kind % MAX_KINDS]);
 }
 
 int
@@ -124,7 +135,7 @@ tool_foreign(void)
 int
 tool_callbacks(void)
 {
-    return tool_heard;
+    return heard;
 }
 
 int

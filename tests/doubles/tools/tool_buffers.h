@@ -14,7 +14,12 @@
 
 #define TOOL_EXPORT __attribute__((visibility("default")))
 
-enum { TOOL_KINDS = 64 };
+/* A callback of CUPTI. */
+typedef void tool_called(void *userdata, uint32_t domain, uint32_t cbid,
+                         const void *data);
+
+/* Ids of CUPTI: the kinds of records that a tool asks for, and a launch. */
+enum { TOOL_KINDS = 3, TOOL_DRIVER_CALLS = 1, TOOL_LAUNCH = 307 };
 
 /* The name in CUPTI, and whether others may subscribe; for newer tools. */
 TOOL_EXPORT void tool_name(const char *name, int several);
@@ -24,17 +29,18 @@ TOOL_EXPORT int tool_end(void);     /* record no more; the same as begin */
 TOOL_EXPORT int tool_records(int kind);
 TOOL_EXPORT int tool_incomplete(void); /* kernels without times */
 TOOL_EXPORT int tool_callbacks(void);  /* of launches that it heard of */
-TOOL_EXPORT int tool_foreign(void);    /* buffers of others, which it freed */
+TOOL_EXPORT int tool_foreign(void);    /* buffers of others that came to it */
 TOOL_EXPORT int tool_hurt(void);       /* buffers with broken canaries */
 TOOL_EXPORT const char *tool_holder(void); /* as CUPTI says; "": nobody */
 
 /* --- tool_buffers.c, for the tools --------------------------------------- */
 
-extern _Atomic int tool_heard;        /* result of tool_callbacks() */
+extern const uint32_t tool_kinds[TOOL_KINDS]; /* kernels, copies, memsets */
+tool_called tool_on_called;           /* count it for tool_callbacks() */
 uint8_t *tool_take(size_t *size);     /* a buffer; NULL: there is none */
 bool tool_take_back(uint8_t *buffer); /* false: it is another tool's */
 void tool_count(const uint8_t *record);
 void tool_count_foreign(void);
-void *tool_cupti(void); /* the library, as dlopen() gives it */
+void *tool_function(const char *name); /* of CUPTI */
 
 #endif
