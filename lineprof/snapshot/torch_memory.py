@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     Event = Mapping[str, Any]
 
 _US = 1000  # ns
+_MAX_BYTES = 1 << 44  # of a block: the sum of any history fits in 63 bits
+_MAX_US = 1 << 53  # of Unix time, in the year 2255
 
 
 class TorchBlocks(NamedTuple):
@@ -36,6 +38,20 @@ class TorchBlocks(NamedTuple):
     names: Sequence[str]  # of the devices
     start_ns: int  # Unix time of the profiler's start: earlier events are left out
     max_events: int  # that PyTorch keeps of a device; the first ones are overwritten
+
+
+def unusable(error: Exception) -> str:
+    """Return a sentence on an error of PyTorch's, or in what it returned."""
+    why = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"PyTorch's memory history cannot be used: {why}"
+
+
+def _natural(event: Event, name: str, end: int, default: int | None = None) -> int:
+    """Return a number of an event; ValueError if it is not one below `end`."""
+    number = event[name] if default is None else event.get(name, default)
+    if not isinstance(number, int) or not 0 <= number < end:
+        raise ValueError(f"a block with {name} {number}")
+    return number
 
 
 class _Lines:
@@ -86,23 +102,25 @@ class _Device:
         size_now = 0
         live: dict[int, tuple[int, int]] = {}  # path and size, by address
         for event in events:
-            if event.get("time_us", start_ns // _US) < start_ns // _US:
+            time_us = _natural(event, "time_us", _MAX_US, start_ns // _US)
+            if time_us < start_ns // _US:
                 continue
             action = event["action"]
             if action == "alloc":
-                path, size = lines.path(event), event["size"]
+                path, size = lines.path(event), _natural(event, "size", _MAX_BYTES)
                 live[event["addr"]] = path, size
                 self.allocs[path].append(size)
                 changes.append((path, size))
                 size_now += size
                 if size_now > self.peak_bytes:
                     self.peak_bytes, last = size_now, len(changes)
-                    self.peak_ns = event.get("time_us", 0) * _US
+                    self.peak_ns = time_us * _US
             elif action == "free_requested":
-                self.frees[lines.path(event)].append(event["size"])
+                freed = _natural(event, "size", _MAX_BYTES)
+                self.frees[lines.path(event)].append(freed)
                 block = live.pop(event["addr"], None)
                 if block is None:
-                    self.unknown.append(event["size"])
+                    self.unknown.append(freed)
                     continue
                 path, size = block
                 self.freed[path] += size
