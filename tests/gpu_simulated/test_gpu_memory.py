@@ -551,6 +551,23 @@ def calls(rig: Rig) -> list[str]:
     return (rig.folder / "calls.txt").read_text(encoding="utf-8").splitlines()
 
 
+def test_blocks_of_pytorch_are_compared_with_such_blocks_alone(
+    rig: Rig, tmp_path: Path
+) -> None:
+    """A profile without them does not say that there were none."""
+    write_torch(rig)
+    rig.kernprof(STEPS, FLAG, "torch", fresh=True).ok()
+    with_them = str((rig.folder / "program.lprof").rename(tmp_path / "with.lprof"))
+    rig.kernprof(STEPS, FLAG, fresh=True).ok()
+    without = str(rig.folder / "program.lprof")
+    for files, lines in (((with_them, without), 1), ((with_them, with_them), 2)):
+        shown = rig.run(["-m", "lineprof", "diff", *files]).out
+        assert (
+            sum(" before, " in one and "GPU 0" in one for one in shown.splitlines())
+            == lines
+        )
+
+
 def test_pytorchs_history_is_off_again_at_the_end(rig: Rig) -> None:
     """It begins when PyTorch initialises CUDA, and not before."""
     write_torch(rig)
