@@ -172,6 +172,17 @@ def test_an_installed_pytorch_with_the_older_calls_can_still_record(
     assert status(rig, ASK) == f"{OPEN} {ONLY}"
 
 
+def test_a_folder_named_torch_does_not_hide_the_installed_pytorch(
+    rig: Rig, tmp_path: Path
+) -> None:
+    """Python imports a package from later in its path, too, in place of a folder."""
+    (rig.folder / "torch" / "lib").mkdir(parents=True)
+    (rig.folder / "torch" / "lib" / "README").touch()
+    installed(tmp_path / "site", rig.doubles / "libtorch_cpu.so")
+    path = f"import sys\nsys.path.append({str(tmp_path / 'site')!r})\n"
+    assert status(rig, path + ASK) == f"{OPEN} {ONLY}"
+
+
 def test_an_installed_pytorch_without_them_can_join(
     rig: Rig, shared_folder: Path
 ) -> None:
