@@ -65,7 +65,8 @@ def clients() -> tuple[str, ...]:
             names = sorted(filter(_CLIENT.match, os.listdir(folder)))
         except OSError:
             continue
-        return tuple(os.path.join(folder, name) for name in names)
+        if names:
+            return tuple(os.path.join(folder, name) for name in names)
     return ()
 
 

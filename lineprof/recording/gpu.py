@@ -253,6 +253,8 @@ def _open(core: ModuleType, options: GpuOptions, graphs: str, clock: str) -> Gpu
         opened, why = False, str(error)
     if not opened:
         return GpuStatus("none", _reason(why, torch=torch), present=True)
+    if _session.gpu is not None and _session.gpu.backend != "none":
+        return _session.gpu  # another thread was first
     _session.core = core
     way = f" ({why})" if why else ""
     return GpuStatus("cupti", f"CUPTI records its work{way}", present=True)

@@ -41,10 +41,12 @@ class TorchHistory:
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        self.problem = f"PyTorch's memory history cannot be used: {error}"
+        from lineprof.snapshot.torch_memory import unusable  # noqa: PLC0415  # with PyTorch
+
+        self.problem = unusable(error)
 
     def _begin(self) -> None:
-        if self._is_on:
+        if self._is_on or os.getpid() != self._pid:
             return
         try:
             if self._is_recorded():

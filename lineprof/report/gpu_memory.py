@@ -85,10 +85,18 @@ class ChangedPeak(NamedTuple):
 def changed_peaks(
     before: Sequence[Profile], after: Sequence[Profile]
 ) -> list[ChangedPeak]:
-    """Return the peaks of all pools; [] unless every run knows its memory."""
+    """Return the peaks of all pools; [] unless every run knows its memory.
+
+    PyTorch's are left out unless every run has some: one may not have asked for them.
+    """
     sides = [[one.gpu for one in side] for side in (before, after)]
     if not all(gpu.memory.is_known for side in sides for gpu in side):
         return []
+    has_torch = all(
+        any(peak.pool == TORCH for peak in gpu.memory.peaks)
+        for side in sides
+        for gpu in side
+    )
     means: list[dict[tuple[int, str], float]] = [{}, {}]
     for found, side in zip(means, sides):
         for gpu in side:
@@ -103,6 +111,7 @@ def changed_peaks(
             after=means[1].get(key, 0),
         )
         for key in sorted({*means[0], *means[1]})
+        if has_torch or key[1] != TORCH
     ]
 
 

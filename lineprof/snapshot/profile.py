@@ -218,9 +218,12 @@ def profile_of_process(  # noqa: PLR0913  # what was measured beside counts
 
         gpu_data = gpu_of(gpu, shown, place_of, scale)
         if gpu.torch:
-            from lineprof.snapshot.torch_memory import with_torch  # noqa: PLC0415  # few have it
+            from lineprof.snapshot.torch_memory import unusable, with_torch  # noqa: PLC0415  # few have it
 
-            gpu_data = with_torch(gpu_data, gpu.torch, functions, files.given)
+            try:
+                gpu_data = with_torch(gpu_data, gpu.torch, functions, files.given)
+            except Exception as error:  # noqa: BLE001  # a history of another structure
+                warnings = [*warnings, unusable(error)]
     if trace and not trace.min_ns:
         traces = trace.read(called, place_of, scale.ns_per_tick)
         warnings = [*warnings, *trace.warnings(traces)]

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     Event = Mapping[str, Any]
 
 _US = 1000  # ns
+_MAX_BYTES = 1 << 44  # of a block: the sum of any history fits in 63 bits
+_MAX_US = 1 << 53  # of Unix time, in the year 2255
 
 
 class TorchBlocks(NamedTuple):
@@ -36,6 +38,20 @@ class TorchBlocks(NamedTuple):
     names: Sequence[str]  # of the devices
     start_ns: int  # Unix time of the profiler's start: earlier events are left out
     max_events: int  # that PyTorch keeps of a device; the first ones are overwritten
+
+
+def unusable(error: Exception) -> str:
+    """Return a sentence on an error of PyTorch's, or in what it returned."""
+    why = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"PyTorch's memory history cannot be used: {why}"
+
+
+def _natural(event: Event, name: str, end: int, default: int | None = None) -> int:
+    """Return a number of an event; ValueError if it is not one below `end`."""
+    number = event[name] if default is None else event.get(name, default)
+    if not isinstance(number, int) or not 0 <= number < end:
+        raise ValueError(f"a block with {name} {number}")
+    return number
 
 
 class _Lines:
@@ -87,30 +103,32 @@ class _Device:
         self._until_peak = 0  # so many of the changes
         start_us = start_ns // _US
         for event in events:
-            if event.get("time_us", start_us) < start_us:
+            time_us = _natural(event, "time_us", _MAX_US, start_us)
+            if time_us < start_us:
                 continue
             if event["action"] == "alloc":
-                self._alloc(event, lines.path(event))
+                self._alloc(event, lines.path(event), time_us)
             elif event["action"] == "free_requested":
                 self._free(event, lines.path(event))
         for path, change in self._changes[: self._until_peak]:
             self.at_peak[path] += change
 
-    def _alloc(self, event: Event, path: int) -> None:
-        size = event["size"]
+    def _alloc(self, event: Event, path: int, time_us: int) -> None:
+        size = _natural(event, "size", _MAX_BYTES)
         self._live[event["addr"]] = path, size
         self.allocs[path].append(size)
         self._change(path, size)
         if self._size > self.peak_bytes:
             self.peak_bytes = self._size
-            self.peak_ns = event.get("time_us", 0) * _US
+            self.peak_ns = time_us * _US
             self._until_peak = len(self._changes)
 
     def _free(self, event: Event, path: int) -> None:
-        self.frees[path].append(event["size"])
+        freed = _natural(event, "size", _MAX_BYTES)
+        self.frees[path].append(freed)
         block = self._live.pop(event["addr"], None)
         if block is None:
-            self.unknown.append(event["size"])
+            self.unknown.append(freed)
             return
         owner, size = block
         self.freed[owner] += size

@@ -552,6 +552,23 @@ def calls(rig: Rig) -> list[str]:
     return (rig.folder / "calls.txt").read_text(encoding="utf-8").splitlines()
 
 
+def test_blocks_of_pytorch_are_compared_with_such_blocks_alone(
+    rig: Rig, tmp_path: Path
+) -> None:
+    """A profile without them does not say that there were none."""
+    write_torch(rig)
+    rig.kernprof(STEPS, FLAG, "torch", fresh=True).ok()
+    with_them = str((rig.folder / "program.lprof").rename(tmp_path / "with.lprof"))
+    rig.kernprof(STEPS, FLAG, fresh=True).ok()
+    without = str(rig.folder / "program.lprof")
+    for files, lines in (((with_them, without), 1), ((with_them, with_them), 2)):
+        shown = rig.run(["-m", "lineprof", "diff", *files]).out
+        assert (
+            sum(" before, " in one and "GPU 0" in one for one in shown.splitlines())
+            == lines
+        )
+
+
 def test_pytorchs_history_is_off_again_at_the_end(rig: Rig) -> None:
     """It begins when PyTorch initialises CUDA, and not before."""
     write_torch(rig)
@@ -584,3 +601,63 @@ def test_without_pytorch_the_flag_is_as_without_torch(rig: Rig) -> None:
     """PyTorch is not imported for it."""
     stats = rig.check(STAIRCASE, "--gpu-memory=torch", fresh=True)
     assert pools(stats) == {(0, "device"): (130, 600, 100)}
+
+
+ODD = {
+    "no action": "{}",
+    "no size": '{"action": "alloc", "addr": 1, "frames": []}',
+    "no event": "None",
+    "a text as size": '{"action": "alloc", "addr": 1, "size": "x"}',
+    "half a byte": '{"action": "alloc", "addr": 1, "size": 0.5}',
+    "a negative size": '{"action": "alloc", "addr": 1, "size": -5}',
+    "a huge size": '{"action": "alloc", "addr": 1, "size": 1 << 70}',
+    "a huge size of a free": '{"action": "free_requested", "addr": 1, "size": 1 << 70}',
+    "a huge time": '{"action": "alloc", "addr": 1, "size": 5, "time_us": 1 << 80}',
+    "a text as time": '{"action": "alloc", "addr": 1, "size": 5, "time_us": "now"}',
+    "a frame of nothing": '{"action": "alloc", "addr": 1, "size": 5, "frames": [{}]}',
+}
+
+
+@pytest.mark.parametrize("event", ODD.values(), ids=ODD)
+def test_an_odd_history_costs_only_the_blocks_of_pytorch(rig: Rig, event: str) -> None:
+    """Another version may have another structure: a warning says that it is so."""
+    write_torch(rig)
+    program = STEPS + f"\ntorch.cuda.memory.traces = [[{event}]]\n"
+    stats = rig.kernprof(program, FLAG, "torch", fresh=True).ok().stats()
+    [warning] = stats.warnings
+    assert "PyTorch's memory history cannot be used: " in warning
+    assert {pool for _, pool in pools(stats)} == {"device"}
+
+
+def test_a_failing_history_has_a_warning_of_one_line(rig: Rig) -> None:
+    """Errors of PyTorch's may have many."""
+    write_torch(rig)
+    program = (
+        STEPS
+        + """
+def fail():
+    raise RuntimeError("first\\n  second")
+torch.cuda.memory._snapshot = fail
+"""
+    )
+    stats = rig.kernprof(program, FLAG, "torch", fresh=True).ok().stats()
+    assert list(stats.warnings) == [
+        "PyTorch's memory history cannot be used: RuntimeError: first second"
+    ]
+
+
+def test_a_forked_child_has_no_history(rig: Rig) -> None:
+    """Nobody would read it; in the parent it begins as ever."""
+    write_torch(rig)
+    child = """
+import os
+import torch
+child = os.fork()
+if child == 0:
+    torch.cuda.init()
+    os._exit(torch._C.enabled)
+print(os.waitpid(child, 0)[1])
+"""
+    ran = rig.kernprof(child, FLAG, "torch", ready=False, fresh=True)
+    assert (ran.status, ran.out) == (0, "0\n")
+    assert not (rig.folder / "calls.txt").exists()

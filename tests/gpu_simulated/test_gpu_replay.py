@@ -232,6 +232,17 @@ NO_TRACES: dict[str, tuple[bytes, str]] = {
     "cut": (gzip.compress(b"[]" * 1000)[:20], "it cannot be read: "),
     "other": (b'{"a": 1}', "it has no traceEvents"),
     "number": (b"3", "it has no traceEvents"),
+    "deep": (b"[" * 100_000, "it cannot be read: "),
+    "no-args": (
+        json.dumps([{**CALL, "args": None}]).encode(),
+        "an event of cuda_runtime",
+    ),
+    "no-name": (json.dumps([{**CALL, "name": 7}]).encode(), "an event of cuda_runtime"),
+    "words": (
+        json.dumps([{**CALL, "tid": "a b"}]).encode(),
+        "'None/a b' is no process",
+    ),
+    "late": (json.dumps([{**CALL, "ts": 10**30}]).encode(), "a time of 1000"),
     "empty": (b"[]", "it has no calls of CUDA"),
     "no-time": (json.dumps([{**CALL, "ts": "x"}]).encode(), "an event is unusual: "),
     "backward": (

@@ -72,6 +72,29 @@ def test_other_tools_can_join_from_cupti_13_3_on(
     assert own == f"{OPEN} (other tools can, too))"
 
 
+AT_ONCE = """
+import threading
+import lineprof.recording.cupti_libraries as libraries
+
+found = libraries.clients
+
+def clients():
+    libraries.clients = found
+    other = threading.Thread(target=new_profiler)
+    other.start()
+    other.join()
+    return found()
+
+libraries.clients = clients
+new_profiler()
+print(gpu_status())
+"""
+
+
+def test_two_threads_that_open_it_at_once_have_the_same_state(rig: Rig) -> None:
+    assert status(rig, AT_ONCE) == f"{OPEN} (other tools can, too))"
+
+
 @pytest.mark.parametrize("knobs", [NEW, FIRST, {**NEW, "FAKE_CUPTI_VERSION": 130501}])
 def test_the_numbers_are_the_same(rig: Rig, knobs: dict[str, object]) -> None:
     """In 13.3 the clock cannot be set, and its offset is measured."""
@@ -138,6 +161,17 @@ def test_an_installed_pytorch_with_the_older_calls_can_still_record(
 ) -> None:
     installed(rig.folder, rig.doubles / "libtorch_cpu.so")
     assert status(rig, ASK) == f"{OPEN} {ONLY}"
+
+
+def test_a_folder_named_torch_does_not_hide_the_installed_pytorch(
+    rig: Rig, tmp_path: Path
+) -> None:
+    """Python imports a package from later in its path, too, in place of a folder."""
+    (rig.folder / "torch" / "lib").mkdir(parents=True)
+    (rig.folder / "torch" / "lib" / "README").touch()
+    installed(tmp_path / "site", rig.doubles / "libtorch_cpu.so")
+    path = f"import sys\nsys.path.append({str(tmp_path / 'site')!r})\n"
+    assert status(rig, path + ASK) == f"{OPEN} {ONLY}"
 
 
 def test_an_installed_pytorch_without_them_can_join(

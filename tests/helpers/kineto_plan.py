@@ -85,6 +85,8 @@ DIRECTIONS = {
 MEMORIES = ("Unknown", "Pageable", "Pinned", "Device", "Array", "Managed")
 NAMED_COPY = re.compile(r"Memcpy (\w+) \((.+) -> (.+)\)")
 SUFFIX = re.compile(r"_(v\d+|pt[sd][sz])")  # of a version or a default stream
+THREAD = re.compile(r"[\w.-]+/[\w.-]+")  # words of a comment in the program
+MAX_NS = 1 << 62
 OTHER = 1  # a call without an id, which has no effect
 
 Event = dict[str, Any]
@@ -94,13 +96,18 @@ class NoTraceError(Exception):
     """Reason why a file is no trace that can be replayed."""
 
 
+def place_of(event: Event) -> str:
+    """Return the process and thread of a call."""
+    return f"{event.get('pid')}/{event.get('tid')}"
+
+
 def events_of(path: Path) -> list[Event]:
     """Return the complete events of a trace, with exact times."""
     try:
         data = path.read_bytes()
         data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
         trace = json.loads(data, parse_float=Decimal)
-    except (OSError, EOFError, ValueError, zlib.error) as error:
+    except (OSError, EOFError, RecursionError, ValueError, zlib.error) as error:
         raise NoTraceError(f"it cannot be read: {error}") from error
     events = trace.get("traceEvents") if isinstance(trace, dict) else trace
     if not isinstance(events, list):
@@ -117,6 +124,11 @@ def events_of(path: Path) -> list[Event]:
     for event in found:
         if not {"name", "ts", "dur", "args"} <= event.keys():
             raise NoTraceError(f"an event of {event['cat']} has no name, time or args")
+        if not isinstance(event["args"], dict) or not isinstance(event["name"], str):
+            raise NoTraceError(f"an event of {event['cat']} has odd args or name")
+        thread = place_of(event)
+        if event["cat"] in DOMAINS and not THREAD.fullmatch(thread):
+            raise NoTraceError(f"{thread!r} is no process and thread")
         if Decimal(event["dur"]) < 0:
             raise NoTraceError(f"{event['name']} ends before it begins")
     return found
@@ -124,7 +136,10 @@ def events_of(path: Path) -> list[Event]:
 
 def nanoseconds(value: int | Decimal) -> int:
     """Return the ns of a number of µs."""
-    return int((Decimal(value) * 1000).to_integral_value())
+    found = int((Decimal(value) * 1000).to_integral_value())
+    if abs(found) >= MAX_NS:
+        raise NoTraceError(f"a time of {value} µs")
+    return found
 
 
 class Record(NamedTuple):
@@ -231,7 +246,7 @@ def threads_of(events: list[Event], base: int) -> dict[str, list[Call]]:
                 start=start,
                 end=start + nanoseconds(event["dur"]),
             )
-            calls[f"{event.get('pid')}/{event.get('tid')}"].append(call)
+            calls[place_of(event)].append(call)
     order = sorted(calls, key=lambda tid: min(call.start for call in calls[tid]))
     return {tid: nested(tid, calls[tid]) for tid in order}
 
