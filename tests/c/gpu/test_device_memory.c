@@ -255,5 +255,5 @@ main(void)
     a_start_sees_the_blocks_that_come_after_it();
     the_first_start_and_the_last_ones_have_peaks();
     a_block_at_the_address_of_another_one_takes_its_place();
-    return 0;
+    return check_failures;
 }
