@@ -112,8 +112,8 @@ typedef struct lp_cupti_session {
     uint32_t reading; /* buffers that are being read (atomic) */
     uint64_t buffers_out; /* buffers that CUPTI has not returned (atomic) */
     uint32_t captures;    /* graph captures in progress (atomic) */
-    bool many;        /* since the last flush there was a call that may have
-                         many records of one id (atomic) */
+    bool many;        /* since the last flush there was a call whose records
+                         are not all expected (atomic) */
     lp_ns flushed;    /* time of the last flush (atomic) */
     bool forced;      /* the forced flush was made (atomic) */
     uint64_t earlier; /* records of work that began before the last flush

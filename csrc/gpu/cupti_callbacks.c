@@ -502,7 +502,8 @@ on_call(uint32_t domain, uint32_t id, const lp_cupti_call *call)
     }
     else {
         end_call(id, call, class);
-        if (launches_work(class) && has_many[id]) {
+        if ((launches_work(class) && has_many[id]) ||
+            ((class == ALLOC || class == FREE) && lp_cupti.memory)) {
             __atomic_store_n(&lp_cupti.many, true, __ATOMIC_RELEASE);
         }
     }
