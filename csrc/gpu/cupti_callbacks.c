@@ -185,7 +185,7 @@ static _Thread_local struct {
     uint32_t nodes;        /* graph nodes created by this thread */
     uint32_t nodes_before; /* and before the current call */
     uint32_t timed;        /* calls in progress whose start time is known */
-    lp_ticks began;        /* start of the current call */
+    lp_ticks began;        /* start of the current call; 0 if unknown */
     bool loaded;           /* it has loaded a module or created a context */
     uint32_t runtime;      /* id of the runtime's call in progress, or 0; only
                               if records have the ids of these */
@@ -463,11 +463,13 @@ end_call(uint32_t id, const lp_cupti_call *call, call_class class)
     if (LP_UNLIKELY(loaded)) {
         here.loaded = false;
         /* (Other calls are waits.) */
-        if (class == LAUNCH || class == MAY_LAUNCH || class == LOAD) {
+        if ((class == LAUNCH || class == MAY_LAUNCH || class == LOAD) &&
+            here.began != 0) {
             lp_activity_add_load(host->activity, host->path(),
                                  host->now() - here.began);
         }
     }
+    here.began = 0;
     if ((class == START || class == STOP) && status == 0) {
         host->collect(class == START);
     }
