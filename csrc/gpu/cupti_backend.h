@@ -144,8 +144,8 @@ void lp_cupti_drop_context(void *context);
 /* [ANY] Visit all live contexts until `visit` returns false; false then. */
 bool lp_cupti_visit_contexts(bool (*visit)(void *context));
 
-/* [ANY] Return the id of a context; UINT32_MAX if it is live and no work was
- * launched in it, 0 if it is not known. */
+/* [ANY] Return the id of a context; UINT32_MAX if no work was launched in it.
+ */
 uint32_t lp_cupti_context_id(const void *context);
 
 /* Add the context that is current on this thread, if any. */

@@ -346,11 +346,14 @@ begin_free(uint32_t id, const lp_cupti_call *call, lp_ticks now)
                               .path = host->path(),
                               .context = call->context_id,
                               .device = LP_ANY_DEVICE};
-    uint32_t context, device;
+    const void *context;
+    uint32_t device;
 
     if (parameters != NULL && target_of[id] == CONTEXT) {
-        context = lp_cupti_context_id(*(void *const *)parameters);
-        free_call.context = context != 0 ? context : call->context_id;
+        context = *(void *const *)parameters;
+        if (context != NULL && context != call->context) {
+            free_call.context = lp_cupti_context_id(context);
+        }
     }
     if (parameters != NULL && target_of[id] == DEVICE) {
         device = *(const uint32_t *)parameters;
