@@ -148,8 +148,8 @@ typedef struct lp_cupti_session {
     bool captured;        /* a graph node was created (atomic) */
     bool nodes_unknown;   /* CUPTI refuses to tell of these */
     bool ends_unknown;    /* or of contexts that are about to be destroyed */
-    bool many;        /* since the last flush there was a call that may have
-                         many records of one id (atomic) */
+    bool many;        /* since the last flush there was a call whose records
+                         are not all expected (atomic) */
     lp_ns flushed;    /* time of the last flush (atomic) */
     bool forced;      /* the forced flush was made (atomic) */
     uint64_t earlier; /* records of work that began before the last flush
@@ -184,8 +184,8 @@ void lp_cupti_drop_all_contexts(void);
 /* [ANY] Visit all live contexts until `visit` returns false; false then. */
 bool lp_cupti_visit_contexts(bool (*visit)(void *context));
 
-/* [ANY] Return the id of a context; UINT32_MAX if it is live and no work was
- * launched in it, 0 if it is not known. */
+/* [ANY] Return the id of a context; UINT32_MAX if no work was launched in it.
+ */
 uint32_t lp_cupti_context_id(const void *context);
 
 /* Add the context that is current on this thread, if any. */

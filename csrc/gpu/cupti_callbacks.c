@@ -207,7 +207,7 @@ static _Thread_local struct {
     uint32_t nodes;        /* graph nodes created by this thread */
     uint32_t nodes_before; /* and before the current call */
     uint32_t timed;        /* calls in progress whose start time is known */
-    lp_ticks began;        /* start of the current call */
+    lp_ticks began;        /* start of the current call; 0 if unknown */
     bool loaded;           /* it has loaded a module or created a context */
     uint32_t runtime;      /* id of the runtime's call in progress, or 0; only
                               if records have the ids of these */
@@ -433,11 +433,14 @@ begin_free(uint32_t id, const lp_cupti_call *call, lp_ticks now)
                               .path = host->path(),
                               .context = call->context_id,
                               .device = LP_ANY_DEVICE};
-    uint32_t context, device;
+    const void *context;
+    uint32_t device;
 
     if (parameters != NULL && target_of[id] == CONTEXT) {
-        context = lp_cupti_context_id(*(void *const *)parameters);
-        free_call.context = context != 0 ? context : call->context_id;
+        context = *(void *const *)parameters;
+        if (context != NULL && context != call->context) {
+            free_call.context = lp_cupti_context_id(context);
+        }
     }
     if (parameters != NULL && target_of[id] == DEVICE) {
         device = *(const uint32_t *)parameters;
@@ -585,11 +588,13 @@ end_call(uint32_t id, const lp_cupti_call *call, call_class class)
     if (LP_UNLIKELY(loaded)) {
         here.loaded = false;
         /* (Other calls are waits.) */
-        if (class == LAUNCH || class == MAY_LAUNCH || class == LOAD) {
+        if ((class == LAUNCH || class == MAY_LAUNCH || class == LOAD) &&
+            here.began != 0) {
             lp_activity_add_load(host->activity, host->path(),
                                  host->now() - here.began);
         }
     }
+    here.began = 0;
     if ((class == START || class == STOP) && status == 0) {
         host->collect(class == START);
     }
@@ -636,7 +641,8 @@ on_call(uint32_t domain, uint32_t id, const lp_cupti_call *call)
     }
     else {
         end_call(id, call, class);
-        if (launches_work(class) && may_have_more(id)) {
+        if ((launches_work(class) && may_have_more(id)) ||
+            ((class == ALLOC || class == FREE) && lp_cupti.memory)) {
             __atomic_store_n(&lp_cupti.many, true, __ATOMIC_RELEASE);
         }
     }

@@ -177,11 +177,8 @@ uint32_t
 lp_cupti_context_id(const void *context)
 {
     const live_context *place = context != NULL ? find(context) : NULL;
-    uint32_t id;
+    uint32_t id =
+        place != NULL ? __atomic_load_n(&place->id, __ATOMIC_ACQUIRE) : 0;
 
-    if (place == NULL) {
-        return 0;
-    }
-    id = __atomic_load_n(&place->id, __ATOMIC_ACQUIRE);
     return id != 0 ? id : UINT32_MAX;
 }

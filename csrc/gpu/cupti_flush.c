@@ -164,9 +164,9 @@ wait_for_records(bool last)
 }
 
 /* Wait for the other records of calls that have many, like launches of graphs:
- * only the first of each is expected, because their number is unknown. Records
- * of later work do not count, so that a thread that goes on launching cannot
- * keep this one waiting. */
+ * only the first of each is expected, because their number is unknown; and for
+ * those of memory, none of which is.  Records of later work do not count, so
+ * that a thread that goes on launching cannot keep this one waiting. */
 static void
 wait_for_more_records(void)
 {

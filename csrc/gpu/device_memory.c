@@ -252,6 +252,14 @@ release(lp_device_memory *self, size_t slot, lp_ns time)
     take_out(self, slot);
 }
 
+/* True if a late record is of an earlier block of the address, which was freed
+ * before this one was allocated. */
+static bool
+is_of_earlier(const lp_memory_block *block, const lp_memory_event *event)
+{
+    return block->address != 0 && event->time < block->since;
+}
+
 static void
 allocate(lp_device_memory *self, const lp_memory_event *event)
 {
@@ -263,6 +271,13 @@ allocate(lp_device_memory *self, const lp_memory_event *event)
         return;
     }
     slot = slot_of(self, event->address);
+    if (is_of_earlier(&self->blocks[slot], event)) {
+        sum->allocs++;
+        sum->frees++;
+        sum->alloc_bytes += event->bytes;
+        sum->freed_bytes += event->bytes;
+        return;
+    }
     if (self->blocks[slot].address != 0) { /* the record of its free is lost */
         release(self, slot, event->time);
         slot = slot_of(self, event->address);
@@ -270,6 +285,7 @@ allocate(lp_device_memory *self, const lp_memory_event *event)
     self->blocks[slot] =
         (lp_memory_block){.address = event->address,
                           .bytes = event->bytes,
+                          .since = event->time,
                           .sum = (uint32_t)(sum - self->sums)};
     self->n_blocks++;
     sum->allocs++;
@@ -297,7 +313,9 @@ count(lp_device_memory *self, const lp_memory_event *event)
         self->unknown_bytes += event->bytes;
         return;
     }
-    release(self, slot, event->time);
+    if (!is_of_earlier(&self->blocks[slot], event)) {
+        release(self, slot, event->time);
+    }
 }
 
 /* Records that wait: a binary heap. */

@@ -31,7 +31,7 @@
 
 enum {
     LP_MEMORY_WINDOW = 1 << 18, /* records that wait; 40 bytes each */
-    LP_MEMORY_BLOCKS = 1 << 20, /* live ones, of 24 to 48 bytes each */
+    LP_MEMORY_BLOCKS = 1 << 20, /* live ones, of 64 bytes each */
     LP_MEMORY_VIEWS = 8,        /* starts that have peaks */
     LP_MEMORY_OF_POOL = 15      /* a memory kind: from a pool of the driver */
 };
@@ -82,6 +82,7 @@ typedef struct lp_memory_sum {
 typedef struct lp_memory_block {
     uint64_t address; /* 0: there is no block */
     uint64_t bytes;
+    lp_ns since;  /* time of its allocation */
     uint32_t sum; /* index */
 } lp_memory_block;
 

@@ -274,6 +274,21 @@ def test_the_end_of_a_context_waits_for_the_work_of_that_one(rig: Rig) -> None:
     """)
 
 
+def test_the_end_of_a_context_from_before_waits_for_no_other_one(rig: Rig) -> None:
+    program = """
+    from running import new_profiler
+    from lineprof.model.gpu import totals
+    uid = gpu.fk_ctx_create(0)
+    gpu.fk_set_device(0)
+    profile = new_profiler()
+    gpu.fk_launch(b"goes on", 0, 1000)
+    gpu.fk_own_time(5, 0)
+    gpu.fk_ctx_destroy(uid)
+    print(totals(profile.get_stats().gpu).waits)
+    """.replace("\n    ", "\n")
+    rig.python(program).ok("0\n")
+
+
 def test_freeing_after_the_end_of_a_context_with_work_is_no_wait(rig: Rig) -> None:
     rig.check("""
     @profile

@@ -96,6 +96,19 @@ def test_records_count_by_their_times_not_by_their_arrival(rig: Rig) -> None:
     assert pools(stats) == {(0, "device"): (130, 600, 100)}
 
 
+@pytest.mark.parametrize(
+    "knobs",
+    [{"FAKE_CUPTI_LATE_MS": 20}, {"FAKE_CUPTI_AT_ONCE": 3}],
+    ids=["late", "few"],
+)
+def test_records_of_memory_may_come_after_the_flush(
+    rig: Rig, knobs: dict[str, object]
+) -> None:
+    """No kernel was launched whose record would be waited for."""
+    stats = rig.check(STAIRCASE, FLAG, **knobs)
+    assert pools(stats) == {(0, "device"): (130, 600, 100)}
+
+
 CALLEE = """
 @profile
 def take(size):

@@ -27,11 +27,12 @@ pytestmark = pytest.mark.usefixtures("hook")
 SCRIPT = Path(__file__).parents[1] / "programs" / "replay_traces.py"
 
 
-def replay(rig: Rig, made: Made, profiled: str = "all") -> Path:
+def replay(rig: Rig, made: Made, profiled: str = "all", order: str = "as made") -> Path:
     """Replay a trace in the folder of the rig; return the file of the trace."""
     trace = made.write(rig.folder / "trace.json")
     words = [str(PLAYER), trace.name, "replayed", profiled]
-    rig.run(words, **(CALLS if profiled == "calls" else KNOBS)).ok()
+    knobs = {**(CALLS if profiled == "calls" else KNOBS), **ORDERS[order]}
+    rig.run(words, **knobs).ok()
     return trace
 
 
@@ -61,10 +62,19 @@ def test_every_number_of_a_trace_made_by_hand(
     assert found.different == []
 
 
+# In which records come.
+ORDERS: dict[str, dict[str, object]] = {
+    "as made": {},
+    "reverse": {"FAKE_CUPTI_REVERSE": 1},
+    "few": {"FAKE_CUPTI_AT_ONCE": 5, "FAKE_CUPTI_REVERSE": 1},
+    "late": {"FAKE_CUPTI_LATE_MS": 10, "FAKE_CUPTI_BUFFER_LIMIT": 600},
+}
+
+
 @pytest.mark.parametrize("seed", range(24))
 def test_every_number_of_a_trace_made_at_random(rig: Rig, seed: int) -> None:
-    profiled = PROFILED[seed % 3]
-    trace = replay(rig, at_random(seed), profiled)
+    profiled, order = PROFILED[seed % 3], list(ORDERS)[seed % 4]
+    trace = replay(rig, at_random(seed), profiled, order)
     assert compared(rig, trace, profiled).different == []
 
 

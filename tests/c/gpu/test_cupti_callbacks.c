@@ -1,9 +1,11 @@
 /* Callbacks of CUPTI that come while the session is closed and open. */
+#include <pthread.h>
+
 #include "check.h"
 #include "gpu/cupti_backend.h"
 #include "gpu/own_paths.h"
 
-enum { SYNCHRONIZE = 17 }; /* cuCtxSynchronize */
+enum { SYNCHRONIZE = 17, LOAD_DATA = 19 /* cuModuleLoadData */ };
 
 static lp_activity activity;
 static uint32_t path;
@@ -67,6 +69,37 @@ a_call_under_way_when_recording_reopens_adds_no_wait(void)
     set_open(true);
     callback(&call, LP_CUPTI_API_EXIT);
     CHECK(waited->waits == 1 && waited->wait_ticks == 100);
+}
+
+static void *
+load_while_recording_opens(void *result)
+{
+    uint64_t scratch = 0;
+    lp_cupti_call call = {
+        .site = LP_CUPTI_API_EXIT, .result = result, .scratch = &scratch};
+    lp_cupti_resource module = {0};
+
+    set_open(true);
+    lp_cupti_on_callback(NULL, LP_CUPTI_DOMAIN_RESOURCE,
+                         LP_CUPTI_RESOURCE_MODULE_LOADED, &module);
+    lp_cupti_on_callback(NULL, LP_CUPTI_DOMAIN_DRIVER_API, LOAD_DATA, &call);
+    return NULL;
+}
+
+/* Its thread has not made a call before. */
+static void
+a_call_under_way_when_recording_opens_is_no_load(void)
+{
+    pthread_t thread;
+    int result = 0;
+
+    now += 1000000;
+    CHECK(pthread_create(&thread, NULL, load_while_recording_opens, &result) ==
+          0);
+    pthread_join(thread, NULL);
+    for (uint32_t i = 0; i < LP_LOAD_TIMES; i++) {
+        CHECK(lp_load_times_at(&activity.loads, i).calls == 0);
+    }
 }
 
 /* Launch work by a driver call with these parameters, which succeeds; true if
@@ -141,6 +174,7 @@ main(void)
     lp_cupti.api.enable_callback = enable_callback;
     CHECK(lp_cupti_enable_calls() == LP_CUPTI_OK);
     a_call_under_way_when_recording_reopens_adds_no_wait();
+    a_call_under_way_when_recording_opens_is_no_load();
     work_of_no_bytes_expects_no_record();
     other_launches_expect_a_record_whatever_their_parameters();
     lp_activity_free(&activity);

@@ -157,6 +157,32 @@ the_records_that_wait_are_bounded(void)
     lp_device_memory_free(&memory);
 }
 
+/* Two blocks of one address: that of path 2, whose record came in time, is
+ * live, whatever is told of the one of path 1 thereafter. */
+static void
+a_late_record_is_not_of_a_later_block(void)
+{
+    lp_device_memory memory;
+
+    lp_device_memory_init(&memory);
+    add(&memory, 30, 0x100, 20, 2);
+    add(&memory, 30, 0x200, 20, 2);
+    for (uint64_t i = 0; i < LP_MEMORY_WINDOW + 1000; i++) {
+        add(&memory, 100 + i, 0x1000, 1, i % 2 == 0 ? 3 : 0);
+    }
+    add(&memory, 20, 0x100, 10, 0);
+    add(&memory, 10, 0x200, 10, 1);
+    lp_device_memory_settle(&memory);
+    CHECK(memory.late == 2 && memory.unknown_frees == 0);
+    CHECK(live(&memory, 2) == 40);
+    CHECK(live(&memory, 1) == 0 && sum_of(&memory, 1)->alloc_bytes == 10);
+    add(&memory, 1u << 30, 0x100, 20, 0);
+    add(&memory, 1u << 30, 0x200, 20, 0);
+    lp_device_memory_settle(&memory);
+    CHECK(memory.unknown_frees == 0 && live(&memory, 2) == 0);
+    lp_device_memory_free(&memory);
+}
+
 static void
 blocks_beyond_the_max_number_are_lost(void)
 {
@@ -251,9 +277,10 @@ main(void)
     a_path_has_its_part_of_the_peak();
     records_count_in_the_order_of_their_times();
     the_records_that_wait_are_bounded();
+    a_late_record_is_not_of_a_later_block();
     blocks_beyond_the_max_number_are_lost();
     a_start_sees_the_blocks_that_come_after_it();
     the_first_start_and_the_last_ones_have_peaks();
     a_block_at_the_address_of_another_one_takes_its_place();
-    return 0;
+    return check_failures;
 }

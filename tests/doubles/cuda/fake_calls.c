@@ -228,6 +228,10 @@ int
 fk_call_result(int domain, int cbid, int result)
 {
     fk_api_call call;
+    if (domain == FK_DRIVER &&
+        (cbid == 11 || cbid == 322)) { /* cuCtxDestroy */
+        fk_pass_first((uintptr_t)fk_current());
+    }
     fk_begin(&call, (uint32_t)domain, (uint32_t)cbid, NULL);
     return fk_end(&call, result);
 }
