@@ -71,7 +71,7 @@ def numbers_of_lines(one: Page) -> None:
 
 
 def parts_of_calls(one: Page) -> None:
-    """Look at the tables of GPUs: loading is no work of a device, but part of a call."""
+    """Look at the tables of GPUs: loading is part of a call, not work of a device."""
     show(one, "gpu")
     tables = [
         str(one.value(f"{view_of('gpu')}.tables[{at}].element.textContent"))
