@@ -11,11 +11,13 @@ import pytest
 from report_page import Page
 
 from lineprof import LineStats
+from lineprof.cli.budget_file import read_budgets
 from lineprof.errors import LineprofError
 from lineprof.model.difference import difference
 from lineprof.model.gpu_memory import memory_pools
 from lineprof.model.running_sum import RunningSum
 from lineprof.report import VIEWS
+from lineprof.report.budgets import outcomes
 from lineprof.report.options import Options, parse_gpu_columns
 from lineprof.source import Sources
 from lineprof.storage.reader import load_columns
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from gpu_rig import Ran, Rig
 
     from lineprof.model.profile import Profile
+    from lineprof.report.budgets import Outcome
 
 pytestmark = pytest.mark.usefixtures("hook")
 
@@ -387,6 +390,54 @@ def test_the_page_has_the_columns_and_the_peak(rig: Rig) -> None:
     assert page.data["gpu"]["memory"] == [
         f"GPU 0 memory: peak 600B at 1e-07 s: 83 % by program.py:{first}"
     ]
+
+
+def budget_of(folder: Path, text: str, *runs: LineStats) -> Outcome:
+    """Return the outcome of the only budget of a file."""
+    file = folder / "budgets.toml"
+    file.write_text(text, encoding="utf-8")
+    whole = LineStats.from_stats_objects(*runs) if len(runs) > 1 else runs[0]
+    budgets = read_budgets(str(file))
+    [one] = outcomes(runs, whole, Sources(whole.sources), budgets)
+    return one
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "size"),
+    [
+        ("[program]", "max_gpu_alloc", 880),
+        ("[program]", "max_gpu_live", 130),
+        ("[program]", "max_gpu_peak", 600),
+        ("[[function]]\nname = 'climb'", "max_gpu_alloc", 880),
+        ("[[function]]\nname = 'climb'", "max_gpu_live", 130),
+        ("[[function]]\nname = 'climb'", "max_gpu_peak", 600),
+        ("[[line]]\nfile = 'program.py'\ntext = 'append'", "max_gpu_alloc", 500),
+        ("[[line]]\nfile = 'program.py'\ntext = 'append'", "max_gpu_live", 0),
+        ("[[line]]\nfile = 'program.py'\ntext = 'append'", "max_gpu_peak", 500),
+    ],
+)
+def test_a_budget_of_device_memory_holds_up_to_its_value(
+    rig: Rig, tmp_path: Path, table: str, key: str, size: int
+) -> None:
+    stats = rig.check(STAIRCASE, FLAG)
+    for runs in ((stats,), (stats, stats)):
+        one = budget_of(tmp_path, f"{table}\n{key} = '{size} B'", *runs)
+        assert (one.status, one.value) == ("holds", size)
+    if size:
+        one = budget_of(tmp_path, f"{table}\n{key} = '{size - 1} B'", stats)
+        assert (one.status, one.value) == ("exceeded", size)
+        assert f"{size} B exceeds its budget of {size - 1} B" in one.message
+        assert "GPU memory" in one.message
+
+
+def test_a_budget_of_unknown_device_memory_says_how_to_record_it(
+    rig: Rig, tmp_path: Path
+) -> None:
+    program = "@profile\ndef f():\n    gpu.fk_launch(b'k', 0, 1)\nf()\n"
+    stats = rig.kernprof(program).ok().stats()
+    one = budget_of(tmp_path, "[program]\nmax_gpu_peak = '1 MB'", stats)
+    assert one.status == "unknown"
+    assert one.message.endswith("profile the program with kernprof -l --gpu-memory")
 
 
 NO_MEMORY = "cuptiActivityEnable/49"
