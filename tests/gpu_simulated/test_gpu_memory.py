@@ -83,6 +83,25 @@ climb()
 """
 
 
+def test_the_columns_are_shown_if_memory_was_recorded(rig: Rig) -> None:
+    """Their titles and units tell them from the columns of the host's memory."""
+    ran = rig.kernprof(STAIRCASE, FLAG, "--memory", "-v")
+    shown = ran.out
+    head, row = (
+        next(line for line in shown.splitlines() if what in line)
+        for what in ("Line #", "blocks.append(")
+    )
+    titles = ("Alloc", "Live", "Peak", "GPU Alloc", "GPU Live", "GPU Peak")
+    places = [head.index(f" {title} ") + len(title) + 1 for title in titles]
+    assert places == sorted(places)
+    assert [row[place - 9 : place].strip() for place in places[3:]] == [
+        "500 B",
+        "",
+        "500 B",
+    ]
+    assert "GPU Alloc" not in rig.kernprof(STAIRCASE, "-v").out
+
+
 @pytest.mark.smoke
 def test_each_line_has_its_part_of_the_peak(rig: Rig) -> None:
     """The peak is the first moment at which most bytes are live."""
@@ -120,7 +139,7 @@ outer()
 
 
 def test_a_block_stays_the_line_that_allocated_it(rig: Rig) -> None:
-    """Another line frees it: Free MB is that line's, Live MB the first one's."""
+    """Another line frees it: GPU Freed is that line's, GPU Live the first one's."""
     rig.check(CALLEE, FLAG)
 
 
@@ -461,7 +480,7 @@ def test_a_refused_kind_leaves_the_columns_out(rig: Rig) -> None:
 def test_old_profiles_have_no_such_columns(rig: Rig) -> None:
     """Files of earlier versions lack the tables."""
     stats = rig.check(STAIRCASE, FLAG)
-    assert "Live MB" in text(stats)
+    assert "GPU Live" in text(stats)
     old = rig.folder / "program.lprof"
     with sqlite3.connect(old) as db:
         for table in GPU_MEMORY_TABLES:
@@ -469,9 +488,9 @@ def test_old_profiles_have_no_such_columns(rig: Rig) -> None:
     db.close()
     stats = LineStats.from_files(old)
     shown = text(stats)
-    assert "Alloc MB" in shown
-    assert "Live MB" not in shown
-    assert "Peak MB" not in shown
+    assert "GPU Alloc" in shown
+    assert "GPU Live" not in shown
+    assert "GPU Peak" not in shown
     assert "gpu_live_bytes" not in json.dumps(as_json(stats))
 
 
