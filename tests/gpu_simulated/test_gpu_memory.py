@@ -363,6 +363,10 @@ def test_two_programs_are_compared_by_their_peaks(rig: Rig, tmp_path: Path) -> N
     assert found["gpu_memory"] == [
         {"device": 0, "pool": "device", "before": 100.0, "after": 600.0}
     ]
+    page = tmp_path / "diff.html"
+    rig.run(["-m", "lineprof", "diff", "--html", str(page), *files])
+    data = Page(page.read_text(encoding="utf-8")).data
+    assert data["gpuMemory"] == [["GPU 0 memory", 100, 600]]
 
 
 def test_counts_between_two_moments_have_what_memory_grew_by(rig: Rig) -> None:
