@@ -36,6 +36,7 @@ _OF_GPU = (
     gpu.HIDDEN_SYNCHRONISATION,
     gpu.PAGEABLE_COPY,
     gpu.MANY_TINY_KERNELS,
+    gpu.GPU_LOADING,
     gpu.GPU_IDLE,
 )
 

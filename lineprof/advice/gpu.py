@@ -1,4 +1,4 @@
-"""Findings about GPUs: hidden waits, pageable copies, tiny kernels, idle devices."""
+"""Findings about GPUs: hidden waits, copies, tiny kernels, loading, idle devices."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from lineprof.model.gpu import (
     DRIVER,
     KERNEL,
     KINDS,
+    LOAD,
     MEMCPY,
     MEMORIES,
     NO_PATH,
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
     from lineprof.model.gpu_idle import DeviceIdle, IdleLine, IdleSums
 
 HIDDEN_SYNCHRONISATION, PAGEABLE_COPY = "hidden-synchronisation", "pageable-copy"
-MANY_TINY_KERNELS, GPU_IDLE = "many-tiny-kernels", "gpu-idle"
+MANY_TINY_KERNELS, GPU_LOADING = "many-tiny-kernels", "gpu-loading"
+GPU_IDLE = "gpu-idle"
 
-# Of the run, in waits, copies and launches: run times differ by as much.
+# Of the run, in waits, copies, loading and launches: run times differ by as much.
 MIN_GPU_SHARE = 0.01
 
 # A time below it (ns) is not worth a change, however short the run.
@@ -62,11 +64,12 @@ class _OfLine:
 
     def __init__(self) -> None:
         self.waits = self.wait_ns = self.kernels = self.kernel_ns = 0
+        self.loads = self.load_ns = 0
         self.adopted = 0  # kernels that threads without lines launched
         self.api_ns: Counter[tuple[str, str]] = Counter()  # by kind and name
 
     def add(self, one: GpuSum, *, adopted: bool) -> None:
-        """Add a sum; waits and calls of other threads are not part of the line's."""
+        """Add a sum; waits and loads of other threads are not part of the line's."""
         if one.kind == KERNEL and one.origin == NO_PATH:
             self.kernels += one.count
             self.kernel_ns += one.ns
@@ -74,6 +77,9 @@ class _OfLine:
         elif one.kind == WAIT and not adopted:
             self.waits += one.count
             self.wait_ns += one.ns
+        elif one.kind == LOAD and not adopted:
+            self.loads += one.count
+            self.load_ns += one.ns
         elif one.kind in {RUNTIME, DRIVER}:
             self.api_ns[one.kind, one.name] += one.ns
 
@@ -110,12 +116,21 @@ def _is_worth(evidence: Evidence, ns: int) -> bool:
 
 
 def lines_of_sums(evidence: Evidence) -> Iterator[Finding]:
-    """Yield hidden waits and lines that launch tiny kernels."""
+    """Yield hidden waits, and lines that load modules or launch tiny kernels."""
     for line, sums in _of_lines(evidence.profile.gpu).items():
         if _is_worth(evidence, sums.wait_ns) and _hides_waits(evidence, line):
             yield _of_waits(evidence, line, sums)
+        if _is_worth(evidence, sums.load_ns):
+            yield _of_loads(evidence, line, sums)
         if sums.kernels >= MIN_KERNELS:
             yield from _of_kernels(evidence, line, sums)
+
+
+def _of_row(evidence: Evidence, line: Line) -> Iterator[tuple[str, int]]:
+    """Yield the numbers of a line that a finding names beside its own."""
+    row = evidence.lines(line[0]).get(line[1])
+    yield "hits", row.hits if row else 0
+    yield "time_ns", row.time_ns if row else 0
 
 
 # Waits for a device that the source does not show.
@@ -135,14 +150,13 @@ def _shows_wait(word: str) -> bool:
 
 
 def _of_waits(evidence: Evidence, line: Line, sums: _OfLine) -> Finding:
-    row = evidence.lines(line[0]).get(line[1])
     numbers: list[tuple[str, int | float | str]] = [
         *(("waits", sums.waits), ("wait_ns", sums.wait_ns)),
-        *(("hits", row.hits if row else 0), ("time_ns", row.time_ns if row else 0)),
+        *_of_row(evidence, line),
     ]
     name, ns = sums.longest_call()
     call = ""
-    if name:
+    if name and not sums.load_ns:  # else it may be a call that loaded
         numbers += [("call", name), ("call_ns", ns)]
         call = f"; of CUDA's calls there, {name} took the most time"
     return Finding(
@@ -161,6 +175,32 @@ def _of_waits(evidence: Evidence, line: Line, sums: _OfLine) -> Finding:
             "Values that Python reads (item, cpu, print, a condition), copies of"
             " pageable memory and freed memory wait for the GPU: it usually helps to"
             " read them less often, or after the next work has been launched."
+        ),
+    )
+
+
+# Calls that load modules, or create a context.
+
+
+def _of_loads(evidence: Evidence, line: Line, sums: _OfLine) -> Finding:
+    return Finding(
+        kind=GPU_LOADING,
+        places=(line,),
+        cost_ns=sums.load_ns,
+        share=evidence.share(sums.load_ns),
+        numbers=(
+            *(("loads", sums.loads), ("load_ns", sums.load_ns)),
+            *_of_row(evidence, line),
+        ),
+        measured=(
+            f"{counted(sums.loads, 'call')} of CUDA from this line took"
+            f" {in_words(sums.load_ns)}, {evidence.of_run(sums.load_ns)}, in which the"
+            " code of kernels was loaded or a context was created."
+        ),
+        advice=(
+            "A process usually does so once: to see the time of later executions, run"
+            " it once before the measurement, or measure for longer. CUDA before 12.2"
+            " loads less with CUDA_MODULE_LOADING=LAZY in the environment."
         ),
     )
 

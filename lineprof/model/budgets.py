@@ -16,8 +16,10 @@ TIME, SHARE, COUNT, SIZE = "time", "share", "count", "size"
 PROGRAM, FUNCTION, LINE = "program", "function", "line"
 
 
-# Of host memory, with callees.
-_MEMORY = dict.fromkeys(("max_host_alloc", "max_host_live", "max_host_peak"), SIZE)
+# Of memory, with callees.
+HOST_MEMORY = ("max_host_alloc", "max_host_live", "max_host_peak")
+GPU_MEMORY = ("max_gpu_alloc", "max_gpu_live", "max_gpu_peak")
+_MEMORY = dict.fromkeys((*HOST_MEMORY, *GPU_MEMORY), SIZE)
 
 
 def _limits(per: str, count: str) -> dict[str, str]:

@@ -177,6 +177,11 @@ class GpuMemoryPool(NamedTuple):
         return sum(one.live_bytes for one in self.sums)
 
 
+def largest_peak(memory: GpuMemory) -> int:
+    """Return the largest peak (bytes) of a pool of one process; 0 if there is none."""
+    return max((one.peak_bytes for one in memory.peaks), default=0)
+
+
 def memory_pools(memory: GpuMemory) -> list[GpuMemoryPool]:
     """Return the pools, by device, those with the greatest peak first."""
     peaks: dict[tuple[int, str], list[GpuMemoryPeak]] = {}

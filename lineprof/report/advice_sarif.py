@@ -99,6 +99,11 @@ _RULES = {
         "A line took longer to launch 1,000 kernels or more than they ran on average.",
         "Launch fewer and larger kernels, or a graph of them.",
     ),
+    gpu.GPU_LOADING: (
+        "Loading of code for a GPU",
+        "Calls that loaded modules or created a context took 1 % of the run or more.",
+        "Run the line once before the measurement.",
+    ),
     gpu.GPU_IDLE: (
         "Idle GPU",
         "A GPU had no work for 5 % of the run or more because of a line.",

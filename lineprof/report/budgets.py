@@ -15,6 +15,8 @@ from lineprof.errors import LineprofError, printable
 from lineprof.model.budgets import (
     COUNT,
     FUNCTION,
+    GPU_MEMORY,
+    HOST_MEMORY,
     LIMITS,
     LINE,
     PROGRAM,
@@ -24,7 +26,13 @@ from lineprof.model.budgets import (
     Limit,
 )
 from lineprof.model.call_graph import function_totals, line_self_ns, uncounted
-from lineprof.model.gpu import numbers_of_functions, numbers_of_lines, totals
+from lineprof.model.gpu import (
+    GpuNumbers,
+    numbers_of_functions,
+    numbers_of_lines,
+    totals,
+)
+from lineprof.model.gpu_memory import largest_peak
 from lineprof.model.host_memory import (
     NO_BYTES,
     knows_memory,
@@ -60,7 +68,6 @@ if TYPE_CHECKING:
 
     from lineprof.comparison.compare import Change, Comparison, FunctionPair
     from lineprof.model.budgets import Budget, Budgets
-    from lineprof.model.gpu import GpuNumbers
     from lineprof.model.host_memory import MemoryNumbers
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key, LineTotals
@@ -82,6 +89,9 @@ _TITLES = {  # of keys that do not tell
     "max_host_alloc": "memory allocated",
     "max_host_live": "memory live at the end",
     "max_host_peak": "memory at the peak",
+    "max_gpu_alloc": "GPU memory allocated",
+    "max_gpu_live": "GPU memory live at the end",
+    "max_gpu_peak": "GPU memory at the peak",
 }
 
 
@@ -179,6 +189,8 @@ class _Checker:
         self._gpu = numbers_of_functions(gpu) if gpu.sums else {}
         self._gpu_lines = numbers_of_lines(gpu) if gpu.sums else {}
         self._peaks = [largest_run(one.memory) for one in runs]
+        self._gpu_peaks = [largest_peak(one.gpu.memory) for one in runs]
+        self._has_gpu_memory = all(one.gpu.memory.is_known for one in runs)
         self._has_memory = all(knows_memory(one.memory) for one in runs)
         self._memory = memory_of_functions(profile.memory)
         self._memory_lines = memory_of_lines(profile.memory)
@@ -221,15 +233,16 @@ class _Checker:
 
     def _program(self, budget: Budget) -> Iterator[_Place]:
         """Yield the program."""
-        gpu_ns = totals(self._profile.gpu).gpu_ns if self._has_gpu else None
+        gpu = totals(self._profile.gpu)
         values = {
             "wall": self._mean(self._wall_ns),
             "cpu": self._mean(
                 _known_sum(one.cpu_ns for one in self._profile.processes)
             ),
             "time": self._mean(self._whole_ns),
-            "gpu": self._mean(gpu_ns),
+            "gpu": self._mean(gpu.gpu_ns if self._has_gpu else None),
             # The peaks of several processes need not have been at one moment.
+            **self._gpu_sizes(gpu._replace(peak_bytes=sum(self._gpu_peaks))),
             **self._sizes(
                 total_memory(self._profile.memory)._replace(
                     peak_bytes=sum(one.peak_bytes for one in self._peaks if one)
@@ -345,14 +358,23 @@ class _Checker:
             "share": _ratio(100 * ns, self._whole_ns),
             "gpu": self._mean(gpu_ns if self._has_gpu else None),
             "gpu_self": self._mean(gpu_self_ns if self._has_gpu else None),
+            **self._gpu_sizes(gpu or GpuNumbers()),
         }
 
     def _sizes(self, numbers: MemoryNumbers) -> Values:
         """Return the values of host memory (bytes)."""
         sizes = (numbers.alloc_bytes, numbers.live_bytes, numbers.peak_bytes)
         return {
-            f"max_host_{name}": self._mean(size if self._has_memory else None)
-            for name, size in zip(("alloc", "live", "peak"), sizes)
+            key: self._mean(size if self._has_memory else None)
+            for key, size in zip(HOST_MEMORY, sizes)
+        }
+
+    def _gpu_sizes(self, numbers: GpuNumbers) -> Values:
+        """Return the values of memory of devices (bytes)."""
+        sizes = (numbers.alloc_bytes, numbers.live_bytes, numbers.peak_bytes)
+        return {
+            key: self._mean(size if self._has_gpu_memory else None)
+            for key, size in zip(GPU_MEMORY, sizes)
         }
 
     def _mean(self, total: int | None) -> tuple[int, int] | None:
@@ -417,7 +439,9 @@ def _compared(limit: Limit, place: _Place, runs: int) -> Outcome:
             f"{_title(limit.key)} {_value_text(number / by, limit)} exceeds its budget"
         )
         details += [place.how_often] if place.how_often else []
-        details += ["estimated"] if limit.kind == SIZE and place.is_estimate else []
+        details += (
+            ["estimated"] if limit.key in HOST_MEMORY and place.is_estimate else []
+        )
     after = f" ({', '.join(details)})" if details else ""
     message = f"{before}{words} of {limit.text}{after}"
     return outcome._replace(status=EXCEEDED, message=message)
@@ -432,7 +456,8 @@ def _remedy(limit: Limit) -> str:
     if limit.key.startswith("gpu"):
         return "run the program where there is a GPU"
     if limit.kind == SIZE:
-        return "profile the program with kernprof -l --memory"
+        flag = "--gpu-memory" if limit.key in GPU_MEMORY else "--memory"
+        return f"profile the program with kernprof -l {flag}"
     if limit.key == "share":
         return "profile a program that takes some time"
     return "profile the program with kernprof -l of lineprof"

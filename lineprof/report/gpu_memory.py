@@ -55,7 +55,7 @@ def footer(profile: Profile) -> Iterator[str]:
 
 def _sentence(gpu: Gpu, pool: GpuMemoryPool) -> str:
     """Return the peak of a pool, and the line that had most of it."""
-    name = _title(_number(gpu, pool), pool.pool)
+    name = pool_name(_number(gpu, pool), pool.pool)
     if not pool.in_lines:
         name += " from the driver (not in the columns)"
     peak = f"peak {size_text(pool.peak_bytes)}"
@@ -118,7 +118,7 @@ def changed_peaks(
 def change_text(peak: ChangedPeak) -> str:
     """Return a changed peak as a sentence."""
     before, after = size_text(int(peak.before)), size_text(int(peak.after))
-    return f"{_title(peak.device, peak.pool)}: peak {before} before, {after} after"
+    return f"{pool_name(peak.device, peak.pool)}: peak {before} before, {after} after"
 
 
 def _number(gpu: Gpu, pool: GpuMemoryPool) -> int:
@@ -126,7 +126,7 @@ def _number(gpu: Gpu, pool: GpuMemoryPool) -> int:
     return NO_DEVICE if pool.device == NO_DEVICE else gpu.devices[pool.device].device
 
 
-def _title(number: int, pool: str) -> str:
+def pool_name(number: int, pool: str) -> str:
     """Return the name of a pool of a device with CUDA's number."""
     device = "GPU" if number == NO_DEVICE else f"GPU {number}"
     return f"{device} {printable(_NAMES.get(pool, f'{pool} memory'))}"

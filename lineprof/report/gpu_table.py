@@ -18,7 +18,7 @@ from lineprof.model.gpu import (
     unattributed,
 )
 from lineprof.model.gpu_idle import idle_share
-from lineprof.model.units import AUTO_UNIT, NANOSECOND, format_seconds
+from lineprof.model.units import AUTO_UNIT, NANOSECOND, format_bytes, format_seconds
 from lineprof.patterns import listed
 from lineprof.report import gpu_memory
 from lineprof.report.gpu_format import kernel_filter, kernel_name, size_text, time_text
@@ -82,6 +82,15 @@ def _megabytes(title: str, size: Callable[[Line], int]) -> Column:
     return Column(title, _NARROW, text)
 
 
+def _memory(title: str, size: Callable[[Line], int]) -> Column:
+    """Return a column of sizes (bytes), each with a unit of its own."""
+
+    def text(line: Line, _: Scale) -> str:
+        return format_bytes(size(line)) if size(line) else ""
+
+    return Column(title, _WIDE, text)
+
+
 def _gpu_time(line: Line, scale: Scale) -> str:
     """Return the GPU time, marked if other threads launched more than 5 % of it."""
     text = _time(line.gpu.gpu_ns, scale).lstrip()
@@ -138,10 +147,10 @@ GPU_COLUMNS = {
     **_copies("d2d", "DtoD", "DtoD", "DtoA", "AtoD", "AtoA", "PtoP"),
     "uvm": _column("UVM Time", lambda line: line.gpu.migration_ns),
     "uvm-mb": _megabytes("UVM MB", lambda line: line.gpu.migration_bytes),
-    "alloc": _megabytes("Alloc MB", lambda line: line.gpu.alloc_bytes),
-    "free": _megabytes("Free MB", lambda line: line.gpu.free_bytes),
-    "live": _megabytes("Live MB", lambda line: line.gpu.live_bytes),
-    "peak": _megabytes("Peak MB", lambda line: line.gpu.peak_bytes),
+    "alloc": _memory("GPU Alloc", lambda line: line.gpu.alloc_bytes),
+    "free": _memory("GPU Freed", lambda line: line.gpu.free_bytes),
+    "live": _memory("GPU Live", lambda line: line.gpu.live_bytes),
+    "peak": _memory("GPU Peak", lambda line: line.gpu.peak_bytes),
     _IDLE: _column("GPU Idle", lambda line: line.idle_ns),
 }
 

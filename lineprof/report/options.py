@@ -128,12 +128,15 @@ ALL_ORDERS = tuple(dict.fromkeys((*TABLE_ORDERS, *FUNCTION_ORDERS)))
 # Names of GPU columns: those shown if they have data, and those shown if asked for.
 
 
-USUAL_GPU_COLUMNS = ("time", "percent", "kernels", "copy", "mb", "wait", "load")
+USUAL_GPU_COLUMNS = (
+    *("time", "percent", "kernels", "copy", "mb", "wait", "load"),
+    *("alloc", "live", "peak"),
+)
 
 MORE_GPU_COLUMNS = (
     *("self", "adopted", "memset", "memsets", "max", "mean", "waits"),
     *("h2d", "h2d-mb", "d2h", "d2h-mb", "d2d", "d2d-mb", "uvm", "uvm-mb"),
-    *("alloc", "free", "live", "peak", "idle"),
+    *("free", "idle"),
 )
 
 

@@ -15,6 +15,7 @@ from lineprof.advice.advise import KINDS, advise
 from lineprof.line_stats import LineStats
 from lineprof.model.gpu import (
     KERNEL,
+    LOAD,
     MEMCPY,
     NO_DEVICE,
     NO_PATH,
@@ -54,7 +55,10 @@ OF_SOURCE = (
     *("hot-loop", "repeated-call", "import"),
     *("list-search", "list-shift", "rebuilt-collection"),
 )
-OF_GPU = ("hidden-synchronisation", "pageable-copy", "many-tiny-kernels", "gpu-idle")
+OF_GPU = (
+    *("hidden-synchronisation", "pageable-copy", "many-tiny-kernels"),
+    *("gpu-loading", "gpu-idle"),
+)
 
 LOOPS = """\
 def work(data):
@@ -730,6 +734,29 @@ def test_waits_of_other_threads_and_of_unknown_source_are_not_hidden() -> None:
     stats = on_gpu(wait)
     stats.sources = {}
     assert not found(stats, "hidden-synchronisation")
+
+
+def test_a_line_that_loads_modules_is_told_to_be_run_before_the_measurement() -> None:
+    stats = on_gpu(gpu_sum(LOAD, "", 3, 10 * MS), gpu_sum(WAIT, "", 9, 20 * MS))
+    [one] = found(stats, "gpu-loading")
+    assert (one.cost_ns, one.share, one.places) == (10 * MS, 0.01, ((KEY, 4),))
+    assert dict(one.numbers) == {
+        "loads": 3,
+        "load_ns": 10 * MS,
+        "hits": 9,
+        "time_ns": HALF,
+    }
+    assert "3 calls of CUDA from this line took 10.00 ms" in one.measured
+    assert "run it once before the measurement" in one.advice
+    assert not found(on_gpu(gpu_sum(LOAD, "", 3, 10 * MS - 1)), "gpu-loading")
+    assert not found(on_gpu(gpu_sum(LOAD, "", 3, HALF), adopted=True), "gpu-loading")
+
+
+def test_the_longest_call_is_not_the_one_that_waited_if_the_line_loaded() -> None:
+    sums = gpu_sum(WAIT, "", 9, 20 * MS), gpu_sum(RUNTIME, "cudaLaunch", 9, HALF)
+    [one] = found(on_gpu(*sums, gpu_sum(LOAD, "", 1, HALF)), "hidden-synchronisation")
+    assert "cudaLaunch" not in one.measured
+    assert "call" not in dict(one.numbers)
 
 
 def tiny(

@@ -438,7 +438,7 @@ def who_records(rig: Rig, tool: str, *, first: bool, new: bool, several: bool) -
     ran = rig.python(TOOLS + program, **knobs)
     [it] = told(ran)
     ours = any(event.name == "last" for event in events(ran.stats()))
-    return {(1, 0): "it", (0, 1): "lineprof", (1, 1): "both"}.get((it, ours), "none")
+    return {(1, 0): "tool", (0, 1): "lineprof", (1, 1): "both"}.get((it, ours), "none")
 
 
 @pytest.mark.parametrize("row", DOUBLES)

@@ -11,11 +11,13 @@ import pytest
 from report_page import Page
 
 from lineprof import LineStats
+from lineprof.cli.budget_file import read_budgets
 from lineprof.errors import LineprofError
 from lineprof.model.difference import difference
 from lineprof.model.gpu_memory import memory_pools
 from lineprof.model.running_sum import RunningSum
 from lineprof.report import VIEWS
+from lineprof.report.budgets import outcomes
 from lineprof.report.options import Options, parse_gpu_columns
 from lineprof.source import Sources
 from lineprof.storage.reader import load_columns
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from gpu_rig import Ran, Rig
 
     from lineprof.model.profile import Profile
+    from lineprof.report.budgets import Outcome
 
 pytestmark = pytest.mark.usefixtures("hook")
 
@@ -80,6 +83,25 @@ climb()
 """
 
 
+def test_the_columns_are_shown_if_memory_was_recorded(rig: Rig) -> None:
+    """Their titles and units tell them from the columns of the host's memory."""
+    ran = rig.kernprof(STAIRCASE, FLAG, "--memory", "-v")
+    shown = ran.out
+    head, row = (
+        next(line for line in shown.splitlines() if what in line)
+        for what in ("Line #", "blocks.append(")
+    )
+    titles = ("Alloc", "Live", "Peak", "GPU Alloc", "GPU Live", "GPU Peak")
+    places = [head.index(f" {title} ") + len(title) + 1 for title in titles]
+    assert places == sorted(places)
+    assert [row[place - 9 : place].strip() for place in places[3:]] == [
+        "500 B",
+        "",
+        "500 B",
+    ]
+    assert "GPU Alloc" not in rig.kernprof(STAIRCASE, "-v").out
+
+
 @pytest.mark.smoke
 def test_each_line_has_its_part_of_the_peak(rig: Rig) -> None:
     """The peak is the first moment at which most bytes are live."""
@@ -130,7 +152,7 @@ outer()
 
 
 def test_a_block_stays_the_line_that_allocated_it(rig: Rig) -> None:
-    """Another line frees it: Free MB is that line's, Live MB the first one's."""
+    """Another line frees it: GPU Freed is that line's, GPU Live the first one's."""
     rig.check(CALLEE, FLAG)
 
 
@@ -354,6 +376,10 @@ def test_two_programs_are_compared_by_their_peaks(rig: Rig, tmp_path: Path) -> N
     assert found["gpu_memory"] == [
         {"device": 0, "pool": "device", "before": 100.0, "after": 600.0}
     ]
+    page = tmp_path / "diff.html"
+    rig.run(["-m", "lineprof", "diff", "--html", str(page), *files])
+    data = Page(page.read_text(encoding="utf-8")).data
+    assert data["gpuMemory"] == [["GPU 0 memory", 100, 600]]
 
 
 def test_counts_between_two_moments_have_what_memory_grew_by(rig: Rig) -> None:
@@ -402,6 +428,54 @@ def test_the_page_has_the_columns_and_the_peak(rig: Rig) -> None:
     ]
 
 
+def budget_of(folder: Path, text: str, *runs: LineStats) -> Outcome:
+    """Return the outcome of the only budget of a file."""
+    file = folder / "budgets.toml"
+    file.write_text(text, encoding="utf-8")
+    whole = LineStats.from_stats_objects(*runs) if len(runs) > 1 else runs[0]
+    budgets = read_budgets(str(file))
+    [one] = outcomes(runs, whole, Sources(whole.sources), budgets)
+    return one
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "size"),
+    [
+        ("[program]", "max_gpu_alloc", 880),
+        ("[program]", "max_gpu_live", 130),
+        ("[program]", "max_gpu_peak", 600),
+        ("[[function]]\nname = 'climb'", "max_gpu_alloc", 880),
+        ("[[function]]\nname = 'climb'", "max_gpu_live", 130),
+        ("[[function]]\nname = 'climb'", "max_gpu_peak", 600),
+        ("[[line]]\nfile = 'program.py'\ntext = 'append'", "max_gpu_alloc", 500),
+        ("[[line]]\nfile = 'program.py'\ntext = 'append'", "max_gpu_live", 0),
+        ("[[line]]\nfile = 'program.py'\ntext = 'append'", "max_gpu_peak", 500),
+    ],
+)
+def test_a_budget_of_device_memory_holds_up_to_its_value(
+    rig: Rig, tmp_path: Path, table: str, key: str, size: int
+) -> None:
+    stats = rig.check(STAIRCASE, FLAG)
+    for runs in ((stats,), (stats, stats)):
+        one = budget_of(tmp_path, f"{table}\n{key} = '{size} B'", *runs)
+        assert (one.status, one.value) == ("holds", size)
+    if size:
+        one = budget_of(tmp_path, f"{table}\n{key} = '{size - 1} B'", stats)
+        assert (one.status, one.value) == ("exceeded", size)
+        assert f"{size} B exceeds its budget of {size - 1} B" in one.message
+        assert "GPU memory" in one.message
+
+
+def test_a_budget_of_unknown_device_memory_says_how_to_record_it(
+    rig: Rig, tmp_path: Path
+) -> None:
+    program = "@profile\ndef f():\n    gpu.fk_launch(b'k', 0, 1)\nf()\n"
+    stats = rig.kernprof(program).ok().stats()
+    one = budget_of(tmp_path, "[program]\nmax_gpu_peak = '1 MB'", stats)
+    assert one.status == "unknown"
+    assert one.message.endswith("profile the program with kernprof -l --gpu-memory")
+
+
 NO_MEMORY = "cuptiActivityEnable/49"
 
 
@@ -424,7 +498,7 @@ def test_a_refused_kind_leaves_the_columns_out(rig: Rig) -> None:
 def test_old_profiles_have_no_such_columns(rig: Rig) -> None:
     """Files of earlier versions lack the tables."""
     stats = rig.check(STAIRCASE, FLAG)
-    assert "Live MB" in text(stats)
+    assert "GPU Live" in text(stats)
     old = rig.folder / "program.lprof"
     with sqlite3.connect(old) as db:
         for table in GPU_MEMORY_TABLES:
@@ -432,9 +506,9 @@ def test_old_profiles_have_no_such_columns(rig: Rig) -> None:
     db.close()
     stats = LineStats.from_files(old)
     shown = text(stats)
-    assert "Alloc MB" in shown
-    assert "Live MB" not in shown
-    assert "Peak MB" not in shown
+    assert "GPU Alloc" in shown
+    assert "GPU Live" not in shown
+    assert "GPU Peak" not in shown
     assert "gpu_live_bytes" not in json.dumps(as_json(stats))
 
 

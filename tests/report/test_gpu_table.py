@@ -136,10 +136,11 @@ def test_without_gpu_data_no_gpu_modules_are_imported() -> None:
 def test_columns_without_data_are_left_out_unless_they_are_named() -> None:
     text = shown(example())
     assert titles(text, "tree") == [" GPU Time", "GPU %", "Kernels"]
-    assert titles(text, "upload") == [" GPU Time", "GPU %", "Copy Time", "Copy MB"]
+    of_copies = [" GPU Time", "GPU %", "Copy Time", "Copy MB", "GPU Alloc"]
+    assert titles(text, "upload") == of_copies
     assert titles(text, "quiet") == []
     named = shown(example(), gpu_columns=("wait", "free"))
-    assert [title.strip() for title in titles(named, "tree")] == ["Wait", "Free MB"]
+    assert [title.strip() for title in titles(named, "tree")] == ["Wait", "GPU Freed"]
     assert titles(shown(example(), gpu_columns=()), "fit") == []
 
 
@@ -156,7 +157,7 @@ def test_a_line_in_recursion_counts_each_kernel_once() -> None:
 
 def test_a_line_with_gpu_data_alone_is_shown_without_hits() -> None:
     numbers = row(shown(example()), "upload", 9).split("mask")[0].split()
-    assert numbers == ["9", "50.0", "100.0"]
+    assert numbers == ["9", "50.0", "100.0", "2.097", "MB"]
 
 
 @pytest.mark.parametrize(("adopted", "mark"), [(50, ""), (51, "~"), (1000, "~")])
@@ -177,7 +178,8 @@ def test_self_numbers_of_a_line_exclude_its_callees() -> None:
     assert titles(text, "fit")[0].strip() == "GPU Self"
     assert row(text, "fit", 34).split("loss")[0].split()[-1] == "12.7"  # % Time
     assert "5100.0" in row(text, "step", 22)
-    assert titles(text, "upload") == [" GPU Self", "GPU %", "Copy Time", "Copy MB"]
+    of_copies = ["GPU Self", "GPU %", "Copy Time", "Copy MB", "GPU Alloc"]
+    assert [title.strip() for title in titles(text, "upload")] == of_copies
 
 
 def test_kernels_are_below_their_line_the_longest_first() -> None:
@@ -354,10 +356,10 @@ def test_lines_without_source_are_shown_up_to_the_last_with_gpu_data() -> None:
 
 
 def test_on_a_terminal_lines_fit_and_hot_lines_are_red() -> None:
-    terminal = Terminal(is_terminal=True, width=140, colour=True)
+    terminal = Terminal(is_terminal=True, width=160, colour=True)
     text = shown(example(), terminal=terminal, top_kernels=9)
     tables = text.split("GPU time:")[0].split("\n")
-    assert max(len(line) for line in tables if "\x1b" not in line) == 140
+    assert max(len(line) for line in tables if "\x1b" not in line) == 160
     red = [line for line in text.split("\n") if line.startswith("\x1b[1;31m")]
     assert any(line.startswith("\x1b[1;31m    35 ") for line in red)
     assert any(line.startswith("\x1b[1;31m     9 ") for line in red)  # by its GPU time

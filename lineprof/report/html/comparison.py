@@ -23,6 +23,7 @@ from lineprof.report.diff import (
     verdict,
     verdict_of,
 )
+from lineprof.report.gpu_memory import changed_peaks, pool_name
 from lineprof.report.html.memory import BYTES
 from lineprof.report.html.page import COMPARISON, page
 from lineprof.version import VERSION
@@ -92,6 +93,10 @@ def _data(
         "sources": [_source(by_key[key]) for key in pairs],
         "flame": _flame(difference, index, names) if comparison.has_calls else None,
         **({"memory": memory} if memory else {}),
+        "gpuMemory": [
+            (pool_name(one.device, one.pool), round(one.before), round(one.after))
+            for one in changed_peaks(difference.before, difference.after)
+        ],
         "notes": [*notes(difference)],
     }
 

@@ -544,7 +544,7 @@ def _gpu_columns(numbers: Sequence[GpuNumbers], gpu: Gpu) -> Table:
         "copy": [one.memcpy_ns for one in numbers],
         "copyBytes": [one.memcpy_bytes for one in numbers],
         "sync": [one.wait_ns for one in numbers],
-        "syncs": [one.waits for one in numbers],
+        "load": [one.load_ns for one in numbers],
         "allocBytes": [one.alloc_bytes for one in numbers],
         **blocks,
     }

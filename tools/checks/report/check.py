@@ -28,6 +28,7 @@ from tools.checks.report import (
     axe,
     walk_flame,
     walk_frame,
+    walk_gpu,
     walk_memory,
     walk_sharing,
     walk_source,
@@ -73,6 +74,7 @@ MAX_TASK_MS = 40  # of a scroll, in processor time
 # Walks through the source and the tables of any report.
 ROWS = (
     walk_source.count_once,
+    walk_source.columns_have_numbers,
     walk_source.hot_lines_by_key,
     walk_tables.sort_tables,
     walk_tables.search,
@@ -318,6 +320,14 @@ def gpu(workspace: Workspace) -> Report:
     return Report("gpu", workspace.report(profile), walk=walk)
 
 
+def gpu_memory(workspace: Workspace) -> Report:
+    """Write a page of a program that allocates memory of a device and loads modules."""
+    program, variables = walk_gpu.ALLOCATES, {**native.SIMULATED, **native.FROZEN}
+    profile = workspace.profile("gpu_memory", program, "--gpu-memory", **variables)
+    walk = (*ROWS, *walk_gpu.WALK)
+    return Report("gpu_memory", workspace.report(profile), walk=walk)
+
+
 def mutual(workspace: Workspace) -> Report:
     """Write a page of functions that call each other and launch work on a GPU."""
     program = walk_flame.MUTUAL
@@ -381,7 +391,7 @@ REPORTS: dict[str, Callable[[Workspace], Report]] = {
     **{
         one.__name__: one
         for one in (
-            *(small, nested, deeper, hostile, gpu, mutual, diff, ranks),
+            *(small, nested, deeper, hostile, gpu, gpu_memory, mutual, diff, ranks),
             *(memory, memory_diff),
         )
     },

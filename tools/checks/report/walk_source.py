@@ -70,6 +70,20 @@ def hits_of_outer_functions(one: Page) -> None:
     )
 
 
+def columns_have_numbers(one: Page) -> None:
+    """Look at all columns that the source offers: each has a number of some line."""
+    show(one, "source")
+    lines = "data.linesOfFile.flatMap((one) => [...one.values()]).map(lineNumbers)"
+    without = (
+        f"((all) => {VIEW}.known.filter((one) => !one.always && !one.isBoth"
+        f" && !all.some((line) => one.text(line))))({lines})"
+        ".map((one) => one.name)"
+    )
+    found = one.value(f"JSON.stringify({without})")
+    if found != "[]":
+        raise Mismatch(f"columns without numbers: {found}")
+
+
 def hot_lines_by_key(one: Page) -> None:
     """Go to the next hot line and back by keys."""
     show(one, "source")

@@ -182,5 +182,6 @@ showPage(async () => {
   const own = data.hasWaits ? [changeFact("CPU", data.cpu), changeFact("Waits", data.wait)] : [changeFact(data.hasCalls ? "Own time" : "Functions", data.own)];
   const plain = [["Wall", data.wall], ["Waits for a processor", data.ready]].map(([name, one]) => one && [name, `${time(one.before)} \u2192 ${time(one.after)}`]);
   const peaks = data.memory && ["Peak of memory", data.memory.peaks.map(size).join(" \u2192 ")];
-  return [["Verdict", data.verdict], ...own, ...plain, peaks].filter(Boolean);
+  const gpus = data.gpuMemory.map(([name, ...both]) => [`Peak of ${name}`, both.map(size).join(" \u2192 ")]);
+  return [["Verdict", data.verdict], ...own, ...plain, peaks, ...gpus].filter(Boolean);
 });

@@ -43,11 +43,12 @@ const LINE_COLUMNS = [
   { name: "kernels", title: "Kernels", tip: "kernels that were launched", show: count, width: 64, off: true },
   { name: "copy", title: "Copies", tip: "time of copies between host and device", width: 70, large: true },
   { name: "copyBytes", title: "Copied", tip: "bytes that were copied", show: size, width: 70, off: true },
-  { name: "gpuPeak", title: "GPU peak", tip: "memory of devices that the line allocated, and that was live at the peak of its pool, with its callees", show: size, width: 70, off: true },
-  { name: "gpuLive", title: "GPU live", tip: "the part that was live at the end", show: size, width: 70, off: true },
-  { name: "allocBytes", title: "GPU alloc", tip: "memory of devices that was allocated", show: size, width: 70, off: true },
-  { name: "freeBytes", title: "GPU freed", tip: "memory of devices that the line freed, whoever had allocated it", show: size, width: 70, off: true },
-  { name: "sync", title: "Sync", tip: "time blocked until the device was done", width: 70, large: true },
+  { name: "gpuPeak", title: "GPU peak", tip: "memory of devices that the line allocated, with its callees, and that was live when the device had most", show: size, width: 76 },
+  { name: "gpuLive", title: "GPU live", tip: "the part that was live at the end", show: size, width: 76, off: true },
+  { name: "allocBytes", title: "GPU alloc", tip: "memory of devices that was allocated", show: size, width: 76, off: true },
+  { name: "freeBytes", title: "GPU freed", tip: "memory of devices that the line freed, whoever had allocated it", show: size, width: 76, off: true },
+  { name: "sync", title: "GPU wait", tip: "time in which the device blocked the line", width: 76, large: true },
+  { name: "load", title: "GPU load", tip: "time of calls that loaded the code of kernels or created a context, mostly the first ones of a process", width: 76, large: true },
   { name: "min", title: "Min", tip: "shortest execution", text: (l) => (l.min >= 0 ? time(l.min) : ""), width: 70, off: true },
   { name: "max", title: "Max", tip: "longest execution", text: (l) => (l.max >= 0 ? time(l.max) : ""), width: 70, off: true },
   { name: "python", title: "Python", tip: "own time in the interpreter", width: 70, off: true },
@@ -60,12 +61,13 @@ const LINE_COLUMNS = [
   { name: "over", title: "Over the run", tip: "when the line ran: its time, callees included, from the start of the run to its end", width: 116, needs: "hasSlices", isBoth: true },
 ].map((one) => ({ text: (l) => unlessZero(one.show ?? time)(l[one.name]), width: 66, ...one }));
 
-/** Numbers of a line itself, and those with all that it called. */
+/** Numbers of a line itself, those that need others, and those with all that it called. */
 const OWN = ["self", "ownWait", "gpuOwn", "python", "native", "system", ...HOST_NUMBERS.map(({ name }) => `${name}Own`)];
-const INCLUSIVE = ["hits", "time", "await", "mpi", "gpu", "kernels", "copy", "copyBytes", "sync", ...HOST_NUMBERS.map(({ name }) => name)];
+const COMPUTED = ["run", "share", "cost", "each", "min", "max", "over"];
+const INCLUSIVE = LINE_COLUMNS.map(({ name }) => name).filter((name) => !OWN.includes(name) && !COMPUTED.includes(name));
 
 /** Columns that narrow windows leave out, the first one first. */
-const LESS_NEEDED = ["over", "sync", "copy", "await", "mpi", "ownWait"];
+const LESS_NEEDED = ["over", "load", "gpuPeak", "sync", "copy", "await", "mpi", "ownWait"];
 
 /**
  * Return the numbers of one line of a file. If functions share it, such as one and a

@@ -25,7 +25,9 @@ class FunctionsView extends TablesView {
       has("gpu") && number("gpu", "GPU", "work on GPUs that it launched, with its callees"),
       has("gpu") && number("kernels", "Kernels", "kernels that were launched", count),
       has("copy") && number("copy", "Copies", "time of copies between host and device"),
-      has("sync") && number("sync", "Sync", "time blocked until a device was done"),
+      has("sync") && number("sync", "GPU wait", "time in which a device blocked it"),
+      has("load") && number("load", "GPU load", "time of calls that loaded the code of kernels or created a context"),
+      has("gpuPeak") && number("gpuPeak", "GPU peak", "memory of devices that it allocated, with its callees, and that was live when the device had most", size),
       ...["hostPeakOwn", "hostPeak", "hostAllocOwn", "hostAlloc"].filter(has).map((name) => LINE_COLUMNS.find((one) => one.name === name)).map(({ name, title, tip, show }) => number(name, title, tip.replace("line", "function"), show)),
     ].filter(Boolean);
     this.add(panel, columns, [...functions.name.keys()], {
@@ -120,9 +122,10 @@ class GpuView extends TablesView {
     ].filter(Boolean);
     panel.append(list(facts, { class: "facts" }));
     const isCall = (kind) => kind === "runtime" || kind === "driver";
-    this.summary(panel, "Activities", (kind) => !isCall(kind) && !["wait", "alloc", "free"].includes(kind));
+    const isPart = (kind) => kind === "wait" || kind === "load";
+    this.summary(panel, "Activities", (kind) => !isCall(kind) && !isPart(kind) && !["alloc", "free"].includes(kind));
     this.summary(panel, "CUDA calls", isCall);
-    this.summary(panel, "Waits for GPUs, which are part of calls", (kind) => kind === "wait");
+    this.summary(panel, "Waits for GPUs and loading, which are parts of calls", isPart);
     this.idle(panel);
   }
 
@@ -157,7 +160,7 @@ class GpuView extends TablesView {
       { title: "% table", tip: "share in the time of this table", width: 130, phone: 3, value: (r) => r.ns, show: (ns) => barCell(ns / most, percent(ns, total), "gpu") },
       { title: "Calls", value: (r) => r.count, show: count },
       { title: "Mean", value: (r) => r.ns / r.count, show: time },
-      { title: "Min", value: (r) => r.min, show: time },
+      { title: "Min", value: (r) => r.min, show: unlessZero(time) }, // not known of parts of calls
       { title: "Max", value: (r) => r.max, show: time },
       rows.some((r) => r.bytes) && { title: "Bytes", value: (r) => r.bytes, show: unlessZero(size) },
       { title: "Line", left: true, wide: 1, width: 180, phone: 2, tip: "the line that launched most of this time", value: (r) => (r.cause ? placeName(...r.cause) : ""), text: (r) => (r.cause ? [lineLink(...r.cause), r.share < 0.995 ? ` (${Math.round(100 * r.share)}%)` : ""] : "no profiled line") },
