@@ -378,10 +378,23 @@ def test_attributes_are_of_one_subscriber_or_of_all(play: Play) -> None:
         assert one.set(11, byte(1)) == 27
         assert one.set(99, byte(1)) == 1
         assert one.set(TIMESTAMPS, byte(1)) == 10
-        print(one.set(HARDWARE, byte(1)), two.get(HARDWARE))
     """)
-    assert play(script, **NEWEST) == "27 0\n"
-    assert play(script, FAKE_CUDA_CAPABILITY=10, **NEWEST) == "0 1\n"
+    play(script, **NEWEST)
+
+
+@pytest.mark.parametrize(("capability", "later"), [(9, 0), (10, 1)])
+def test_hardware_time_stamps_are_for_all_and_before_a_context(
+    play: Play, capability: int, later: int
+) -> None:
+    script = """
+        byte = ctypes.c_uint8
+        one, two = Subscriber("one"), Subscriber("two")
+        print(one.set(HARDWARE, byte(1)), two.get(HARDWARE))
+        gpu.fk_init()
+        print(two.get(HARDWARE), one.set(HARDWARE, byte(1)))
+    """
+    said = play(script, FAKE_CUDA_CAPABILITY=capability, **NEWEST)
+    assert said == f"0 1\n{later} 27\n"
 
 
 # --- misuse -------------------------------------------------------------------------
