@@ -275,6 +275,10 @@ lp_cupti_subscribe(const lp_gpu_options *options, bool *taken,
         !lp_cupti_expect_old_client(options->clients, client)) {
         return subscribe_beside_others(false, taken, why);
     }
+    /* It is sure who records: not even a subscription is tried. */
+    if (options->recorded && lp_cupti_find_old_client(client)) {
+        return step_back(taken, why);
+    }
     /* If nobody is subscribed, whoever records does so in the older way. */
     status = subscribe_alone();
     if (is_held(status)) {

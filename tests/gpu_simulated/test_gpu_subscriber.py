@@ -199,16 +199,27 @@ def test_a_tool_without_a_name_is_another_tool(rig: Rig) -> None:
     assert status(rig, program) == f"{OPEN} (beside another tool))"
 
 
-def test_a_profiler_of_pytorch_with_the_newer_calls_is_joined(rig: Rig) -> None:
-    torch = """
+PYTORCH_PROFILES = """
 import sys
 from types import SimpleNamespace as Space
 autograd = Space(_profiler_enabled=lambda: True, _profiler_type=lambda: "KINETO")
 sys.modules["torch"] = Space(_C=Space(_autograd=autograd))
 """
-    subscribed = f'{torch}\ntool = Subscriber("torch")\n{ASK}'
+
+
+def test_a_profiler_of_pytorch_with_the_newer_calls_is_joined(rig: Rig) -> None:
+    subscribed = f'{PYTORCH_PROFILES}\ntool = Subscriber("torch")\n{ASK}'
     assert status(rig, subscribed) == f"{OPEN} (beside torch))"
-    assert status(rig, torch + ASK) == f"{HELD} PyTorch's profiler)"
+    assert status(rig, PYTORCH_PROFILES + ASK) == f"{HELD} PyTorch's profiler)"
+
+
+def test_nothing_is_tried_beside_a_profiler_of_pytorch_with_the_older_calls(
+    rig: Rig,
+) -> None:
+    program = PYTORCH_PROFILES + TORCH + ASK
+    for function in ("cuptiSubscribe", "cuptiSubscribe_v2"):
+        said = status(rig, program, FAKE_CUPTI_FAIL=function)
+        assert said == f"{HELD} PyTorch's profiler)"
 
 
 def test_a_tool_that_lets_nobody_in_holds_cupti(rig: Rig) -> None:
