@@ -11,6 +11,7 @@
  * cupti_settings.c makes CUPTI cheaper where it can be;
  * cupti_newer.c has settings of newer versions;
  * cupti_migrations.c has migrations of managed memory recorded;
+ * cupti_calls.c knows the calls of the driver, and enables their callbacks;
  * cupti_callbacks.c is called for each CUDA call, on the thread that makes it;
  * cupti_contexts.c has the contexts to wait for;
  * cupti_buffers.c has the buffers that CUPTI fills with records;

@@ -298,9 +298,9 @@ def check(version: Version, runtime: Version | None, ours: Ours) -> list[str]:
 
 def limits() -> Iterator[str]:
     """Yield assertions that our tables have room for the calls of this version."""
-    for file, domain in (("cupti_callbacks.c", "DRIVER"), ("activity.c", "RUNTIME")):
+    for file, domain in (("cupti_calls.h", "DRIVER"), ("activity.c", "RUNTIME")):
         source = (CSRC / "gpu" / file).read_text(encoding="utf-8")
-        found = re.search(r"\bCALLS = (\d+)", source)
+        found = re.search(r"\b(?:LP_CUPTI_)?CALLS = (\d+)", source)
         room = found[1] if found else 0
         yield f"AT_MOST({room}, CUPTI_{domain}_TRACE_CBID_SIZE);"
 

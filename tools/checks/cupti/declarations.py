@@ -30,7 +30,7 @@ def read_ours() -> Ours:
     abi = (CSRC / "gpu/cupti_abi.h").read_text(encoding="utf-8")
     calls = "".join(
         plain((CSRC / f"gpu/{name}.c").read_text(encoding="utf-8"))
-        for name in ("cupti_callbacks", "cupti_settings")
+        for name in ("cupti_calls", "cupti_settings")
     )
     session = (CSRC / "gpu/cupti_backend.c").read_text(encoding="utf-8")
     declared = r"/\* is (\w+).*?\*/\s*typedef struct \w+ \{(.*?)\} (\w+);"
