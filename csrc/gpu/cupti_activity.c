@@ -429,7 +429,8 @@ take(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 {
     int status;
 
-    if (!lp_cupti_is_open()) {
+    /* (Not before the caller says that it reads: see close.) */
+    if (__atomic_load_n(&lp_cupti.state, __ATOMIC_SEQ_CST) != LP_CUPTI_OPEN) {
         count_buffer(-1);
         free(buffer);
         return;

@@ -228,7 +228,7 @@ subscribe_alone(void)
 static bool
 subscribe_beside_others(bool known, bool *taken, char why[LP_GPU_WHY])
 {
-    char holder[LP_CUPTI_NAME];
+    char holder[LP_CUPTI_NAME], refused[sizeof(lp_cupti.alone)];
     int status = lp_cupti_subscribe_by_name(
         &lp_cupti.subscriber, lp_cupti_on_callback, true, holder);
 
@@ -245,12 +245,18 @@ subscribe_beside_others(bool known, bool *taken, char why[LP_GPU_WHY])
         *taken = true;
         return lp_cupti_held_by(holder, why);
     }
+    if (is_held(status)) {
+        snprintf(refused, sizeof(refused),
+                 "the driver lets one tool at a time use CUPTI");
+    }
+    else {
+        lp_cupti_say(refused, sizeof(refused), "cuptiSubscribe_v2", status);
+    }
     status = subscribe_alone();
     if (status != LP_CUPTI_OK) {
         return fail(status, taken, why);
     }
-    snprintf(lp_cupti.alone, sizeof(lp_cupti.alone),
-             "the driver lets one tool at a time use CUPTI");
+    snprintf(lp_cupti.alone, sizeof(lp_cupti.alone), "%s", refused);
     return true;
 }
 

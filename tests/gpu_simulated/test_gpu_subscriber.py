@@ -131,7 +131,8 @@ def test_a_refused_subscription_is_tried_in_the_other_way(
     rig: Rig, result: int
 ) -> None:
     said = status(rig, ASK, FAKE_CUPTI_FAIL=f"cuptiSubscribe_v2:{result}")
-    assert said.startswith(OPEN)
+    assert said.startswith(f"{OPEN} (as the only tool: cuptiSubscribe_v2 says ")
+    assert said.endswith(f" ({result})))")
     rig.check(WORK, FAKE_CUPTI_FAIL=f"cuptiSubscribe_v2:{result}", **NEW)
 
 
