@@ -22,6 +22,8 @@ from lineprof.model.host_memory import (
 from lineprof.recording.host_memory import MemoryRecorder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from settable_clock import Clock
 
     from lineprof import LineProfiler
@@ -153,17 +155,18 @@ def test_registering_functions_does_not_count() -> None:
     profiler = new_profiler(memory=True)
     profiler(drop)
     profiler(keep)  # what is made once has been made
-    before = allocated()
-    for number in range(50):
-        names: dict[str, Any] = {}
-        exec(f"def f():\n    return {number}", names)
-        profiler(names["f"])
-    registered = allocated() - before
-    before = allocated()
-    for number in range(50):
-        names = {}
-        exec(f"def f():\n    return {number}", names)
-    made_alone = allocated() - before
+
+    def made(register: Callable[[Any], object]) -> int:
+        before = allocated()
+        for number in range(50):
+            names: dict[str, Any] = {}
+            exec(f"def f():\n    return {number}", names)
+            register(names["f"])
+        return allocated() - before
+
+    # Other threads, and the compiler's caches, only ever add to what is counted.
+    registered = min(made(profiler) for _ in range(4))
+    made_alone = min(made(bool) for _ in range(4))
     assert registered - made_alone < 50 * 300  # of the loops' own
 
 
