@@ -157,12 +157,17 @@ def test_a_picture_of_a_terminal_has_what_the_commands_print(
 ) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     session = SESSIONS[name]
-    now = lasting(printed(session, Path(sys.executable), tmp_path), session.varies)
     svg = (DOCS / "images" / f"{name}.svg").read_text(encoding="utf-8")
     rows = re.findall("<text .*</text>", svg)
     texts = [html.unescape(re.sub("<[^>]+>", "", row)) for row in rows]
     pictured = lasting(texts, session.varies)
     assert len(pictured) > 5
+    # A moment in which the machine does something else can bring a callee of a fraction
+    # of a millisecond above the cut-off of 1 %: not in each of five runs.
+    for _ in range(5):
+        now = lasting(printed(session, Path(sys.executable), tmp_path), session.varies)
+        if now == pictured:
+            break
     assert pictured == now
 
 
