@@ -2,7 +2,7 @@
 # the interpreter that runs them.
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-mpi check-dask check-ray check-exports check-report check-endings check-attach check-executions check-memory check-memray check-kineto mutants docs-pictures test test-newest test-all unstable fuzz test-gpu dev lint bench clean
+.PHONY: help docs demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-torch-gpu check-mpi check-dask check-ray check-exports check-report check-endings check-attach check-executions check-memory check-memray check-kineto mutants docs-pictures test test-newest test-all unstable fuzz test-gpu dev lint bench clean
 
 export PYTHON ARGS DIR ONLY PYTHONS NEWEST NEWEST_ROOT REST RUNS SECONDS SEED
 
@@ -54,6 +54,9 @@ check-cpython: ## CPython's own tests with every function profiled (ONLY=3.12 AR
 
 check-torch: ## PyTorch programs with and without kernprof; needs no GPU (ONLY=3.12)
 	@tools/run checks/torch/check
+
+check-torch-gpu: ## PyTorch, Triton and their profilers on a simulated GPU (ONLY=3.12 ARGS="torch_graphs")
+	@tools/run checks/torch/gpu
 
 check-mpi: ## ranks of MPICH and Open MPI under kernprof, on this machine (ONLY=3.12)
 	@tools/run checks/mpi/check

@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpu_double import environment
+from gpu_double import TORCH, environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -94,6 +94,8 @@ import tensorflow
 assert tensorflow.config.list_physical_devices("GPU"), "TensorFlow sees no GPU"
 """,
 }
+
+ON_THE_DOUBLE = ("torch", "triton")  # can be used without a GPU
 
 LACKS: dict[str, str] = {}  # why a framework can't be used; '' if it can
 
@@ -224,8 +226,9 @@ class Ran:
 
     @property
     def run(self) -> GpuRun:
-        """GPU run of the program."""
-        [run] = self.stats.gpu.runs
+        """GPU run of the program; of several processes, that which is recorded."""
+        runs = self.stats.gpu.runs
+        [run] = [one for one in runs if one.backend == "cupti"] or runs[:1]
         return run
 
 
@@ -338,6 +341,7 @@ class Lab:
         self.runs = 0  # each in a folder of its own, the last one's is `here`
         self.here = folder
         self.doubles = doubles  # instead of a GPU
+        self.torch = False  # on the doubles: PyTorch is used
         self.figures: dict[str, object] = {}
         self.wrong: list[str] = []
         self.checks = 0
@@ -356,6 +360,10 @@ class Lab:
             self.wrong.append(otherwise)
         return bool(holds)
 
+    def expect_computed(self, holds: object, otherwise: str) -> bool:
+        """Check what kernels have computed: nothing, if they are the double's."""
+        return self.expect(holds or self.doubles, otherwise)
+
     def expect_well(self, ran: Ran) -> bool:
         """Check that a program ended with status 0."""
         return self.expect(ran.status == 0, ran.gist)
@@ -371,8 +379,10 @@ class Lab:
         """Return why a framework can't be used; '' if it can."""
         if module not in PROBES:
             raise KeyError(module)
-        if self.doubles:  # a framework would find no device
-            return f"{module} can't use the double"
+        if self.doubles:  # other frameworks would find no device
+            able = module in ON_THE_DOUBLE and (self.doubles / TORCH).is_file()
+            self.torch = self.torch or able
+            return "" if able else f"{module} can't use the double"
         look_for([module])
         return LACKS[module]
 
@@ -403,12 +413,14 @@ class Lab:
         """Return the environment of a program; a knob with the value "" is removed."""
         found = dict(os.environ)
         if self.doubles:
-            found = environment(self.doubles)
+            found = environment(self.doubles, torch=self.torch)
         paths = [str(INSIDE), *filter(None, [found.get("PYTHONPATH")])]
         found["PYTHONPATH"] = os.pathsep.join(paths)
         found["PYTHONFAULTHANDLER"] = "1"
         found["PYTHONDONTWRITEBYTECODE"] = "1"
         found["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+        # PyTorch's pool of compilers can hang at the end of a program.
+        found["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
         # Files that frameworks compile are in the item's folder.
         for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "CUPY_CACHE_DIR"):
             found[name] = str(self.folder / "cache")

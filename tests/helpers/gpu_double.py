@@ -30,7 +30,8 @@ FAKE_CUPTI_LATE_MS       cuptiActivityFlushAll returns at once, records come lat
 FAKE_CUPTI_NO_EMPTY      1: copies and memsets of 0 bytes have no record
 FAKE_CUPTI_CLOCK         clock of the device's records: given (the default): that of the
                          client; late: CLOCK_REALTIME in contexts that were there
-                         before CUPTI; realtime, monotonic: always that; none: none
+                         before CUPTI; realtime, monotonic: always that; none: none;
+                         ticks: that of the client, whatever unit it counts in
 FAKE_CUPTI_WITHHOLD      1: a buffer with unfinished work is kept until a forced flush
 FAKE_CUPTI_REVERSE       1: the records of one delivery come in reverse order
 FAKE_CUPTI_AT_ONCE       max number of records that a flush delivers
@@ -137,6 +138,16 @@ FLAGS = ["-std=c11", "-O1", "-g", "-D_GNU_SOURCE=1", "-fvisibility=hidden"]
 FLAGS += ["-shared", "-fPIC", "-pthread", "-Wl,-z,nodelete"]
 
 DOUBLE = "lineprof's GPU double: "  # the start of the doubles' messages
+
+TORCH = "fake_torch.so"  # the double of the CUDA runtime, which not all builds have
+# As a real CUPTI is to PyTorch's profiler, which counts time in ticks of the processor.
+FOR_TORCH = {
+    "FAKE_CUDA_DEVICES": "1",
+    "FAKE_CUPTI_CLOCK": "ticks",
+    "FAKE_CUPTI_REQUEST": "app",
+    "FAKE_CUPTI_SHARED": "1",
+    "FAKE_CUPTI_STRICT": "0",
+}
 
 COUNT, TIME, TEXT = ctypes.c_int, ctypes.c_uint64, ctypes.c_char_p
 NUMBER = ctypes.c_uint32
@@ -285,6 +296,7 @@ def environment(
     doubles: Path,
     *,
     frozen: bool = False,
+    torch: bool = False,
     cupti: str = "fake_cupti",
     **knobs: object,
 ) -> dict[str, str]:
@@ -292,6 +304,7 @@ def environment(
 
     frozen: the process's clock, and lineprof's, is moved by frozen_clock() alone.
     cupti: the build of the double, a key of SOURCES.
+    torch: PyTorch runs on the double of the CUDA runtime, TORCH.
     """
     found = {
         **os.environ,
@@ -303,6 +316,12 @@ def environment(
         **{name: str(value) for name, value in knobs.items()},
     }
     found.pop("CUDA_VISIBLE_DEVICES", None)  # of this machine: the double heeds it
+    if torch:
+        found.update(FOR_TORCH)
+        found["LINEPROF_CUDA"] = str(doubles / TORCH)
+        found["LD_PRELOAD"] = f"{doubles / TORCH} {found['LINEPROF_CUPTI']}"
+        for name in ("LD_LIBRARY_PATH", "TRITON_CUPTI_LIB_PATH"):
+            found[name] = str(doubles / "found")
     if frozen:
         found["LD_PRELOAD"] = str(doubles / "frozen_clock.so")
         found["LINEPROF_CLOCK"] = "monotonic"

@@ -81,9 +81,16 @@ fk_malloc(uint64_t bytes)
 uint64_t
 fk_malloc_at(uint64_t address, uint64_t bytes, int kind, uint64_t pool)
 {
+    return fk_allocate(20 /* cudaMalloc */, 243 /* cuMemAlloc_v2 */, address,
+                       bytes, kind, pool);
+}
+
+uint64_t
+fk_allocate(uint32_t runtime, uint32_t driver, uint64_t address,
+            uint64_t bytes, int kind, uint64_t pool)
+{
     fk_layers call;
-    int result =
-        fk_enter(&call, 20 /* cudaMalloc */, 243 /* cuMemAlloc_v2 */, NULL);
+    int result = fk_enter(&call, runtime, driver, NULL);
     allocation *memory = result ? NULL : malloc(sizeof *memory);
     if (memory) {
         pthread_mutex_lock(&fk_lock);
@@ -104,12 +111,20 @@ fk_malloc_at(uint64_t address, uint64_t bytes, int kind, uint64_t pool)
 int
 fk_free(uint64_t address)
 {
+    return fk_release(22 /* cudaFree */, 245 /* cuMemFree_v2 */, address,
+                      true);
+}
+
+int
+fk_release(uint32_t runtime, uint32_t driver, uint64_t address, bool waits)
+{
     fk_layers call;
-    int result =
-        fk_enter(&call, 22 /* cudaFree */, 245 /* cuMemFree_v2 */, NULL);
+    int result = fk_enter(&call, runtime, driver, NULL);
     allocation *memory = result ? NULL : take(address);
     if (memory) {
-        fk_wait(call.context, NULL, 0, -1);
+        if (waits) {
+            fk_wait(call.context, NULL, 0, -1);
+        }
         tell_memory(call.context, 2 /* ..._TYPE_RELEASE */, memory);
     }
     else {

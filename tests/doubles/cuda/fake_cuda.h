@@ -102,6 +102,14 @@ extern _Atomic bool fk_dead; /* forked with CUDA in use */
 void fk_graph_add(struct fk_graph *graph, fk_context *context,
                   const fk_work *work, uint64_t ns);
 
+/* --- fake_calls.c: memory, by these functions ------------------------ */
+
+/* Return the address, a new one if it is 0; 0 on failure. */
+uint64_t fk_allocate(uint32_t runtime, uint32_t driver, uint64_t address,
+                     uint64_t bytes, int kind, uint64_t pool);
+int fk_release(uint32_t runtime, uint32_t driver, uint64_t address,
+               bool waits);
+
 /* --- called by tests: fake_work.c and fake_graph.c ------------------- */
 
 FK_EXPORT int fk_init(void);

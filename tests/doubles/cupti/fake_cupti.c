@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 FK_EXPORT int cuptiGetVersion(uint32_t *version);
@@ -16,6 +17,8 @@ FK_EXPORT int cuptiGetTimestamp(uint64_t *timestamp);
 FK_EXPORT int cuptiGetResultString(int result, const char **text);
 FK_EXPORT int cuptiGetErrorMessage(int result, const char **text);
 FK_EXPORT int cuptiFinalize(void);
+
+enum { READINGS = 5 };
 
 _Thread_local int fk_inside, fk_inside_resource;
 _Atomic bool fk_used;
@@ -26,13 +29,17 @@ static void (*shift)(int64_t);          /* fake_cuda's; under lock */
 static int (*is_initialized)(void);     /* the same */
 static _Atomic(fk_clock *) given_clock; /* the first; of the device */
 static const char *fail;
-static bool shared; /* tools without a subscription record, too */
+static bool shared;   /* tools without a subscription record, too */
+static bool in_ticks; /* the clock that is given may count other than ns */
+static uint64_t given_at, given_ticks; /* by both clocks */
 
 __attribute__((constructor)) static void
 start(void)
 {
     fail = getenv("FAKE_CUPTI_FAIL");
     shared = fk_env("FAKE_CUPTI_SHARED", 0);
+    const char *clock = getenv("FAKE_CUPTI_CLOCK");
+    in_ticks = clock && !strcmp(clock, "ticks");
 }
 
 /* --- connection to the driver ------------------------------------------ */
@@ -224,8 +231,24 @@ fk_cupti_own_clock(void)
 uint64_t
 fk_cupti_now(void)
 {
-    fk_clock *clock = given_clock;
+    fk_clock *clock = in_ticks ? NULL : given_clock;
     return clock ? clock() : fk_cupti_own_clock();
+}
+
+/* Read both clocks, one as soon after the other as they ever were. */
+static void
+read_clocks(fk_clock *clock, uint64_t *own, uint64_t *ticks)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < READINGS; i++) {
+        uint64_t before = fk_cupti_own_clock(), read = clock();
+        uint64_t took = fk_cupti_own_clock() - before;
+        if (took < least) {
+            least = took;
+            *own = before;
+            *ticks = read;
+        }
+    }
 }
 
 int
@@ -236,7 +259,8 @@ cuptiGetTimestamp(uint64_t *timestamp)
         result = fk_check_driver("cuptiGetTimestamp");
     }
     if (!result) {
-        *timestamp = fk_cupti_now();
+        fk_clock *clock = given_clock;
+        *timestamp = clock ? clock() : fk_cupti_own_clock();
     }
     return result;
 }
@@ -251,9 +275,43 @@ fk_give_clock(fk_client *client, fk_clock *clock)
     if (clock && (!given_clock || client == &fk_global)) {
         uint64_t before = fk_cupti_now();
         given_clock = clock;
-        shift((int64_t)(clock() - before));
+        if (in_ticks) {
+            read_clocks(clock, &given_at, &given_ticks);
+        }
+        else {
+            shift((int64_t)(clock() - before));
+        }
     }
     pthread_mutex_unlock(&lock);
+}
+
+/* Set the times of a record by the clock that was given, which need not count
+ * ns. */
+static void
+set_in_ticks(fk_clock *clock, fk_work *work)
+{
+    uint64_t own, ticks;
+    read_clocks(clock, &own, &ticks);
+    long double rate = own > given_at ? (long double)(ticks - given_ticks) /
+                                            (long double)(own - given_at)
+                                      : 1;
+    long double since = (long double)(int64_t)(work->start - given_at);
+    long double took = (long double)(work->end - work->start);
+    work->start = given_ticks + (uint64_t)(int64_t)(rate * since);
+    work->end = work->start + (uint64_t)(rate * took);
+}
+
+/* Set the times of a record by the clock of its client. */
+void
+fk_set_times(const fk_client *client, fk_work *work, uint64_t advance)
+{
+    fk_clock *clock = given_clock;
+    if (in_ticks && clock && client == &fk_global) {
+        set_in_ticks(clock, work);
+        return;
+    }
+    work->start += advance;
+    work->end += advance;
 }
 
 uint64_t

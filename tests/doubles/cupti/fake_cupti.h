@@ -152,6 +152,7 @@ bool fk_shared(void);        /* tools without a subscription record, too */
 uint64_t fk_cupti_now(void);                   /* ns */
 uint64_t fk_cupti_own_clock(void);             /* ns, of the library's */
 uint64_t fk_shift_of(const fk_client *client); /* ns; its clock's advance */
+void fk_set_times(const fk_client *client, fk_work *work, uint64_t advance);
 void fk_give_clock(fk_client *client, fk_clock *clock);
 
 /* --- fake_cupti_activity.c ------------------------------------------- */

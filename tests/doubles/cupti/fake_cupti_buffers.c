@@ -14,6 +14,7 @@ enum { FILLER = 0xA5, CANARY = 0x5A, TAIL = 4096, KNOWN = 1024 };
 
 static size_t limit; /* bytes of a buffer that are used; 0: all */
 static bool early;   /* request on threads of the program */
+static bool strict;  /* names go with their buffer */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -28,6 +29,7 @@ fk_buffers_start(void)
     const char *who = getenv("FAKE_CUPTI_REQUEST");
     early = who && !strcmp(who, "app");
     limit = fk_env("FAKE_CUPTI_BUFFER_LIMIT", 0);
+    strict = fk_env("FAKE_CUPTI_STRICT", 1);
 }
 
 /* --- whose a buffer is --------------------------------------------------- */
@@ -228,7 +230,8 @@ fk_buffers_hand_back_all(fk_client *client)
     }
 }
 
-/* Copy a name; the copy lives as long as its buffer is in flight. */
+/* Copy a name; the copy lives as long as its buffer is in flight.  In CUPTI
+ * names live longer, which PyTorch's profiler needs. */
 static const char *
 copy_of(fk_buffer *one, const char *name)
 {
@@ -239,7 +242,7 @@ copy_of(fk_buffer *one, const char *name)
     if (at) {
         return one->copies[at - 1];
     }
-    if (one->named == FK_NAMES) {
+    if (!strict || one->named == FK_NAMES) {
         return name;
     }
     one->names[one->named] = name;

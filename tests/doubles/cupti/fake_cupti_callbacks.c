@@ -294,7 +294,7 @@ cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain,
     if (!result && enable) {
         result = fk_check_number(name, cbid);
     }
-    if (!result && (!cbid || cbid >= fk_cbids_of(domain))) {
+    if (!result && cbid >= fk_cbids_of(domain)) { /* Proton enables number 0 */
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }
     if (!result) {

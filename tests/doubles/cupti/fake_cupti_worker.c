@@ -144,8 +144,7 @@ deliver(fk_client *client, fk_work *work, uint64_t shift)
     }
     if (work->start) {
         shift += work->queue ? shift_of(work) : 0;
-        work->start += shift;
-        work->end += shift;
+        fk_set_times(client, work, shift);
     }
     if (!fk_buffers_put(client, work)) {
         client->dropped++;
