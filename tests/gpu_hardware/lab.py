@@ -406,6 +406,7 @@ class Lab:
             found = environment(self.doubles)
         paths = [str(INSIDE), *filter(None, [found.get("PYTHONPATH")])]
         found["PYTHONPATH"] = os.pathsep.join(paths)
+        found["LINEPROF_GPU_FORCE"] = "1"  # item environment finds out if it is needed
         found["PYTHONFAULTHANDLER"] = "1"
         found["PYTHONDONTWRITEBYTECODE"] = "1"
         found["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
