@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import re
@@ -170,7 +171,52 @@ def test_items_fail_if_the_double_has_a_fault(
     with tarfile.open(tmp_path / "items.failed.tar") as tar:
         kept = {path.partition("/")[0] for path in tar.getnames()}
         assert kept == {*names}
-        assert f"{names[0]}/1/program.lprof" in tar.getnames()
+        assert f"{names[0]}/1/program.lprof.gz" in tar.getnames()
+
+
+def test_traces_of_a_failed_item_are_kept_compressed_and_leave_room_for_others(
+    tmp_path: Path,
+) -> None:
+    """torch.profiler's are of several MB; a machine gives back files up to 16 MB."""
+    program = f"""
+import os, sys
+from pathlib import Path
+sys.path.insert(0, {str(FOLDER)!r})
+import main, results
+from verdicts import FAILED, Verdict
+kept = results.Results(Path("out"), "part-2", {{}})
+noise, trace = os.urandom(3 << 19), b'{{"ph": "X", "dur": 1}}, ' * 200_000
+for number in range(15):
+    folder = Path(f"item{{number}}", "1")
+    folder.mkdir(parents=True)
+    for name, data in (("noise0", noise), ("noise1", noise), ("trace0.json", trace)):
+        (folder / name).write_bytes(data)
+    (folder / "err.txt").write_text("why")
+    kept.add(Verdict(folder.parent.name, FAILED, seen=[{{}}]), folder.parent)
+"""
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    archive = tmp_path / "out" / "part-2.failed.tar"
+    assert archive.stat().st_size < 16 << 20
+    with tarfile.open(archive) as tar:
+        names = tar.getnames()
+        traces = [one for one in names if one.endswith("trace0.json.gz")]
+        packed = tar.extractfile("item14/1/trace0.json.gz")
+        assert packed is not None
+        assert gzip.decompress(packed.read()).startswith(b'{"ph": "X"')
+    assert len(traces) == sum(one.endswith("err.txt") for one in names) == 15
+    assert sum("noise" in one for one in names) == 9  # at most one of an item
+    said = done.stderr.splitlines()
+    assert said[0] == "lineprof: part-2.failed.tar has no room for 1/noise1 of item0"
+    assert len(said) == 15
 
 
 def judged(
