@@ -436,6 +436,46 @@ def test_a_workload_is_compared_with_another_profiler(
     assert re.match(why, verdict["why"]), verdict
 
 
+TRAINING = """
+from gpu_double import workload
+from lineprof import profile
+
+class Loss:
+    def backward(self):
+        gpu.fk_launch(b"kernel", 0, 1000)
+
+@profile
+def train():
+    for _ in range(20):
+        gpu.fk_memcpy(1, 4096, 1000, 1, 1, 3)
+        loss.backward()
+        gpu.fk_sync(0, 0, -1)
+
+gpu, loss = workload(), Loss()
+gpu.fk_init()
+train()
+print("trained with PyTorch on the GPU")
+"""
+
+
+def test_the_appearance_of_a_training_loop_is_kept(
+    doubles: Path, tmp_path: Path
+) -> None:
+    """The item is not run without PyTorch; its program stands in for it here."""
+    program, folder = tmp_path / "program" / "gpu_train.py", tmp_path / "item"
+    program.parent.mkdir()
+    folder.mkdir()
+    program.write_text(TRAINING, encoding="utf-8")
+    check = f"""
+        from items import appearance
+        appearance.EXAMPLE = Path({str(program)!r})
+        appearance.check(lab)
+        """
+    assert judged(folder, check, doubles=doubles) == {"what": "passed", "why": ""}
+    kept = {file.name for file in (folder / "kept").iterdir()}
+    assert {"table.txt", "gpu-idle.txt", "gpu_train.lprof", "timeline.json"} < kept
+
+
 TURNS = """
 import sys
 for number in turns():

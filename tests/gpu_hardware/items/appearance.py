@@ -25,7 +25,7 @@ VIEWS = {  # of `lineprof view`, with words that have to be there
     "gpu-trace": (["--gpu-trace"], ("HtoD", "gpu_train.py:")),
     "api-trace": (["--api-trace"], ("cudaLaunchKernel",)),
     "gpu-idle": (["--gpu-idle"], ("idle for",)),
-    "html": (["--html"], ("<html", "loss.backward()")),
+    "html": (["--html=-"], ("<html", "gpu_train.py")),
 }
 
 
