@@ -94,7 +94,9 @@ def test_the_results_of_a_run_become_a_section_with_a_picture(
     before = (DOCS / "gpu.md").read_text(encoding="utf-8")
     page.write_text(before, encoding="utf-8")
     for _ in range(2):  # the second time it replaces the section
-        assert len(python("-c", TOOL)) == 4
+        said = python("-c", TOOL)
+        assert len(said) == 5
+        assert "A training step takes 1.0002 times as long (double, " in said[-1]
         text = page.read_text(encoding="utf-8")
         start, end = text.index("## Measured on a GPU"), text.index("## Limits")
         assert text[:start] + text[end:] == before

@@ -2,8 +2,8 @@
 
 `--out FOLDER` has a file of lines, each a JSON object: first the machine, then the
 items. It is complete as far as the run came. Beside it are tar files of what items
-keep, such as the tables of a real program, and of the programs of those that failed,
-with their output, profiles and traces; large files in them are compressed.
+keep, such as the tables of a real program, and of the programs of those that did not
+pass, with their output, profiles and traces; large files in them are compressed.
 `--merge` makes one record of several such folders, all of one machine.
 """
 
@@ -139,7 +139,7 @@ class Results:
         """
         try:
             self._add(asdict(verdict))
-            if folder and verdict.seen:
+            if folder and verdict.what != PASSED:  # also of one that gave no verdict
                 self._keep(self.failed, verdict.name, folder, "[0-9]*/*")
             if folder:
                 self._keep(self.kept, verdict.name, folder, f"{KEPT}/*")

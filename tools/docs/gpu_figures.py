@@ -148,6 +148,15 @@ def section(made: Mapping[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
+def sentence(made: Mapping[str, Any]) -> str:
+    """Return what a long training step costs, for the README."""
+    item, what = COSTS["a long training step"]
+    ratio = made["items"].get(item, {}).get(f"{what}, lineprof to bare", "?")
+    where = "[figures](docs/gpu.md#measured-on-a-gpu)"
+    device, date = made["origin"]["device"], made["origin"]["date"]
+    return f"A training step takes {ratio} times as long ({device}, {date}; {where})."
+
+
 def put(text: str, page: str) -> str:
     """Return a page with the section, in place of an older one."""
     before, _, after = page.partition(NEXT)
@@ -181,13 +190,16 @@ def main() -> int:
     except lab.ResultsError as error:
         print(f"lineprof: {error}", file=sys.stderr)
         return 2
-    text = section(json.loads(path.read_text(encoding="utf-8")))
-    PAGE.write_text(put(text, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    made = json.loads(path.read_text(encoding="utf-8"))
+    PAGE.write_text(
+        put(section(made), PAGE.read_text(encoding="utf-8")), encoding="utf-8"
+    )
     RECORDED.write_bytes(profile)
     image = IMAGES / "gpu-training.svg"
     shown = printed(TRAINING, Path(sys.executable), RECORDED.parents[1])
     image.write_text(picture(shown), encoding="utf-8")
     print(path, PAGE, RECORDED, image, sep="\n")
+    print(f"for README.md: {sentence(made)}")
     return 0
 
 
