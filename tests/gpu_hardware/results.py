@@ -208,7 +208,8 @@ def merged(
         for place, values in lines_of(path):
             if isinstance(values, dict) and values.keys() == {"origin"}:
                 known, where = True, {**where, **origin_of(values["origin"], place)}
-                machine = "{device} with driver {driver}".format_map(where)
+                release = ".".join(where["driver"].split(".")[:2])  # without its patch
+                machine = f"{where['device']} with driver {release}"
                 files.setdefault(machine, []).append(str(path))
                 continue
             one = verdict_of(values, place, items)

@@ -565,6 +565,25 @@ def test_parts_are_written_as_items_end_and_merged(
     assert done.returncode == 1
 
 
+def test_parts_of_machines_that_differ_by_a_patch_of_the_driver_are_merged(
+    tmp_path: Path,
+) -> None:
+    """Each part may be run on another one of several like machines."""
+    for number, name in ((3, "fork"), (4, "clocks")):
+        driver = {"driver": f"580.159.0{number}", "date": "2026-12-01"}
+        lines = [
+            {"origin": {"device": "NVIDIA H200", **driver}},
+            {"name": name, "what": "passed"},
+        ]
+        (tmp_path / name).mkdir()
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (tmp_path / name / "part-1.jsonl").write_text(text, encoding="utf-8")
+    words = ["--merge", tmp_path / "fork", tmp_path / "clocks", "--into", tmp_path]
+    done, _ = run(FOLDER / "main.py", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("2 passed, 0 failed, 0 not run")
+
+
 CALLS = f"""
 import contextlib, io, json, os, sys, traceback
 sys.path[:0] = [{str(ROOT)!r}, {str(FOLDER)!r}]
