@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LAB = ROOT / "tests" / "gpu_hardware"
 PAGE = ROOT / "docs" / "gpu.md"
 HEADING, NEXT = "## Measured on a GPU\n", "## Limits\n"  # the section is between them
-KEPT = re.compile(rf"appearance/kept/{re.escape(RECORDED.name)}(\.gz)?")
+KEPT = re.compile(rf"appearance/kept/{re.escape(RECORDED.name)}((?:\.gz)*)")
 COSTS = {  # by row: the item, and how its figures begin
     "a launch": ("launch_overhead", "1 threads"),
     "a launch by one of 16 threads": ("launch_overhead", "16 threads"),
@@ -168,9 +168,12 @@ def profile_of(folders: list[Path]) -> bytes:
     for path in (path for one in folders for path in sorted(one.glob("*.kept.tar"))):
         with tarfile.open(path) as tar:
             for entry in tar:
-                if KEPT.fullmatch(entry.name) and (file := tar.extractfile(entry)):
+                kept = KEPT.fullmatch(entry.name)
+                if kept and (file := tar.extractfile(entry)):
                     data = file.read()
-                    return gzip.decompress(data) if entry.name.endswith(".gz") else data
+                    for _ in range(kept[1].count(".gz")):
+                        data = gzip.decompress(data)
+                    return data
     return b""
 
 
