@@ -77,6 +77,7 @@ assert float(jax.numpy.ones(3).sum()) == 3
     "numba": """
 from numba import cuda
 import numpy
+numpy.row_stack = numpy.vstack  # numba-cuda 0.30 needs it, NumPy 2.5 lacks it
 assert cuda.is_available(), "Numba sees no GPU"
 @cuda.jit
 def add(x):
