@@ -25,8 +25,8 @@ VIEWS = {  # of `lineprof view`, with words that have to be there
     "gpu-trace": (["--gpu-trace"], ("HtoD", "gpu_train.py:")),
     "api-trace": (["--api-trace"], ("cudaLaunchKernel",)),
     "gpu-idle": (["--gpu-idle"], ("idle for",)),
-    "html": (["--html=-"], ("<html", "gpu_train.py")),
 }
+PAGE = "page.html"
 
 
 def check(lab: Lab) -> None:
@@ -47,12 +47,12 @@ def check(lab: Lab) -> None:
         view = lab.run([*lineprof, "view", *options, "program.lprof"], text)
         if not lab.expect_well(view):
             continue
-        if name != "html":
-            lines = view.out.splitlines(keepends=True)
-            lab.keep(f"{name}.txt", "".join(lines[:LINES]))
-            lab.figure(**{f"lines of {name}": len(lines)})
+        lines = view.out.splitlines(keepends=True)
+        lab.keep(f"{name}.txt", "".join(lines[:LINES]))
+        lab.figure(**{f"lines of {name}": len(lines)})
         lacks = [word for word in wanted if word not in view.out]
         lab.expect(not lacks, f"{name} lacks {', '.join(lacks)}")
+    check_page(lab, lineprof, text)
     check_timeline(lab, lineprof, text)
     ranges = heard.read_text(encoding="utf-8").splitlines(keepends=True)
     lab.keep("ranges.jsonl", "".join(ranges[:LINES]))
@@ -60,6 +60,15 @@ def check(lab: Lab) -> None:
         any("loss.backward()" in line for line in ranges), "no range of backward()"
     )
     lab.keep("gpu_train.lprof", (lab.here / "program.lprof").read_bytes())
+
+
+def check_page(lab: Lab, lineprof: list[str], text: str) -> None:
+    """Check and keep the page for browsers."""
+    view = [*lineprof, "view", "program.lprof", "--html", PAGE]
+    if lab.expect_well(lab.run(view, text)):
+        made = (lab.here / PAGE).read_text(encoding="utf-8")
+        lab.expect(EXAMPLE.name in made, f"the page lacks {EXAMPLE.name}")
+        lab.keep(PAGE, made)
 
 
 def check_timeline(lab: Lab, lineprof: list[str], text: str) -> None:
