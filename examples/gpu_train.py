@@ -19,14 +19,14 @@ STEPS = 20
 BATCH, INPUTS, HIDDEN = 256, 512, 1024
 
 
-def train_with_torch(torch: ModuleType, device: str) -> float:
+def train_with_torch(torch: ModuleType, device: str, steps: int = STEPS) -> float:
     """Train two layers on batches that come from the host's memory."""
     model = torch.nn.Sequential(
         torch.nn.Linear(INPUTS, HIDDEN), torch.nn.GELU(), torch.nn.Linear(HIDDEN, 1)
     ).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     last = math.nan
-    for _ in range(STEPS):
+    for _ in range(steps):
         inputs = torch.randn(BATCH, INPUTS).to(device)
         wanted = inputs.sum(dim=1, keepdim=True)
         loss = torch.nn.functional.mse_loss(model(inputs), wanted)
@@ -86,6 +86,7 @@ def main() -> None:
     except ImportError:
         cupy = None
     if torch is not None and torch.cuda.is_available():
+        train_with_torch(torch, "cuda", steps=1)  # what the first use loads is there
         where, loss = "PyTorch on the GPU", profile(train_with_torch)(torch, "cuda")
     elif cupy is not None and has_gpu_of_cupy(cupy):
         where, loss = "CuPy on the GPU", profile(train_with_cupy)(cupy)

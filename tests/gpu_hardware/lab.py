@@ -77,6 +77,7 @@ assert float(jax.numpy.ones(3).sum()) == 3
     "numba": """
 from numba import cuda
 import numpy
+numpy.row_stack = numpy.vstack  # numba-cuda 0.30 needs it, NumPy 2.5 lacks it
 assert cuda.is_available(), "Numba sees no GPU"
 @cuda.jit
 def add(x):
@@ -416,6 +417,7 @@ class Lab:
             found = environment(self.doubles, torch=self.torch)
         paths = [str(INSIDE), *filter(None, [found.get("PYTHONPATH")])]
         found["PYTHONPATH"] = os.pathsep.join(paths)
+        found["LINEPROF_GPU_FORCE"] = "1"  # item environment finds out if it is needed
         found["PYTHONFAULTHANDLER"] = "1"
         found["PYTHONDONTWRITEBYTECODE"] = "1"
         found["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"

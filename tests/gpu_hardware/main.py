@@ -180,15 +180,15 @@ def frameworks(name: str) -> tuple[str, ...]:
 def run(
     names: list[str],
     doubles: Path | None,
-    within_s: float,
+    ends: float,
     jobs: int,
     results: Results | None,
 ) -> list[Verdict]:
     """Run items, `jobs` at a time; print and keep each verdict at once.
 
-    Items that measure time or the device's memory run alone, after the others.
+    Items that measure time or the device's memory run alone, after the others.  ends:
+    by the clock time.monotonic().
     """
-    ends = time.monotonic() + within_s
     alone = [name for name in names if jobs == 1 or is_alone(name)]
     verdicts: list[Verdict] = []
     with contextlib.closing(Pool(doubles, results)) as pool:
@@ -462,7 +462,7 @@ def run_list(words: argparse.Namespace) -> int:
     within = words.within or (PART_S * len(words.part) if words.part else 1e9)
     if not doubles:  # in this process, from which those of the items inherit it
         look_for(sorted({one for name in words.names for one in frameworks(name)}))
-    verdicts = run(words.names, doubles, within, words.jobs, results)
+    verdicts = run(words.names, doubles, begun + within, words.jobs, results)
     print(f"{summary(verdicts)} in {time.monotonic() - begun:.0f} s")
     if records:
         print(f"recorded in {record(where, verdicts, words.into)}")

@@ -2,7 +2,8 @@
 
 `--out FOLDER` has a file of lines, each a JSON object: first the machine, then the
 items. It is complete as far as the run came. Beside it are tar files of what items
-keep, such as the tables of a real program, and of the programs of those that failed.
+keep, such as the tables of a real program, and of the programs of those that did not
+pass, with their output, profiles and traces; large files in them are compressed.
 `--merge` makes one record of several such folders, all of one machine.
 """
 
@@ -11,6 +12,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import gzip
+import io
 import json
 import os
 import platform
@@ -31,7 +34,8 @@ if TYPE_CHECKING:
 
 RECORDED = Path(__file__).resolve().parent / "recorded"
 MAX_REASON = 1000  # max characters of a recorded reason
-MAX_FILE, MAX_TAR = 1 << 20, 12 << 20  # bytes of what is kept
+MAX_ITEM, MAX_TAR = 2 << 20, 15 << 20  # bytes of what is kept, compressed
+LARGE, MAX_FILE = 64 << 10, 256 << 20  # bytes from which a file is compressed, or left
 PACKAGES = (
     *("torch", "cupy", "jax", "numba", "numba-cuda", "triton", "tensorflow"),
     *("nvidia-cuda-cupti", "nvidia-cuda-runtime", "numpy"),
@@ -135,7 +139,7 @@ class Results:
         """
         try:
             self._add(asdict(verdict))
-            if folder and verdict.seen:
+            if folder and verdict.what != PASSED:  # also of one that gave no verdict
                 self._keep(self.failed, verdict.name, folder, "[0-9]*/*")
             if folder:
                 self._keep(self.kept, verdict.name, folder, f"{KEPT}/*")
@@ -156,13 +160,28 @@ class Results:
             os.fsync(file.fileno())  # the machine may be gone the next moment
 
     def _keep(self, to: Path, name: str, folder: Path, pattern: str) -> None:
-        for path in sorted(folder.glob(pattern)):
-            if not path.is_file() or path.stat().st_size > MAX_FILE:
+        """Add an item's files to a tar file, small ones first, while there is room."""
+        files = [path for path in folder.glob(pattern) if path.is_file()]
+        left, without = MAX_ITEM, []
+        for path in sorted(files, key=lambda path: (path.stat().st_size, path)):
+            stored, size = f"{name}/{path.relative_to(folder)}", path.stat().st_size
+            data = path.read_bytes() if size <= MAX_FILE else b""
+            if size > LARGE:
+                stored, data = f"{stored}.gz", gzip.compress(data, 6)
+            used = to.stat().st_size if to.exists() else 0
+            if size > MAX_FILE or len(data) > min(left, MAX_TAR - used):
+                without.append(str(path.relative_to(folder)))
                 continue
-            if to.exists() and to.stat().st_size + MAX_FILE > MAX_TAR:
-                return
+            left -= len(data)
+            entry = tarfile.TarInfo(stored)
+            entry.size, entry.mtime = len(data), int(path.stat().st_mtime)
             with tarfile.open(to, "a") as tar:
-                tar.add(path, f"{name}/{path.relative_to(folder)}")
+                tar.addfile(entry, io.BytesIO(data))
+        if without:
+            message = (
+                f"lineprof: {to.name} has no room for {', '.join(without)} of {name}"
+            )
+            print(message, file=sys.stderr, flush=True)
 
 
 # -- read and merged ---------------------------------------------------------------
@@ -189,7 +208,8 @@ def merged(
         for place, values in lines_of(path):
             if isinstance(values, dict) and values.keys() == {"origin"}:
                 known, where = True, {**where, **origin_of(values["origin"], place)}
-                machine = "{device} with driver {driver}".format_map(where)
+                release = ".".join(where["driver"].split(".")[:2])  # without its patch
+                machine = f"{where['device']} with driver {release}"
                 files.setdefault(machine, []).append(str(path))
                 continue
             one = verdict_of(values, place, items)

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from lab import PRELUDE, Lab, NotRunError
+from lab import PRELUDE, SEEN, Lab, NotRunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +64,7 @@ def judge(name: str, folder: Path, doubles: Path | None) -> Verdict:
     """Run an item and return its verdict; exceptions of the item make it fail."""
     begun = time.monotonic()
     lab = Lab(folder, doubles)
-    what, why = FAILED, ""
+    what, why, raised = FAILED, "", ""
     try:
         item = load(name)
         lab.need(*item.NEEDS)
@@ -79,8 +79,10 @@ def judge(name: str, folder: Path, doubles: Path | None) -> Verdict:
         last = [frame for frame in frames if is_of_item(frame)] or frames
         place = f"{Path(last[-1].filename).name}:{last[-1].lineno}"
         why = f"{type(error).__name__} in {place}: {error}"
+        raised = traceback.format_exc()
     why = "; ".join(filter(None, [*lab.wrong, why]))
     seen = [ran.seen for ran in lab.ran] if what == FAILED else []
+    seen += [{"command": "", "err": raised[-SEEN:]}] if raised else []
     return Verdict(name, what, why, time.monotonic() - begun, lab.figures, seen)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import re
@@ -170,7 +171,52 @@ def test_items_fail_if_the_double_has_a_fault(
     with tarfile.open(tmp_path / "items.failed.tar") as tar:
         kept = {path.partition("/")[0] for path in tar.getnames()}
         assert kept == {*names}
-        assert f"{names[0]}/1/program.lprof" in tar.getnames()
+        assert f"{names[0]}/1/program.lprof.gz" in tar.getnames()
+
+
+def test_traces_of_a_failed_item_are_kept_compressed_and_leave_room_for_others(
+    tmp_path: Path,
+) -> None:
+    """torch.profiler's are of several MB; a machine gives back files up to 16 MB."""
+    program = f"""
+import os, sys
+from pathlib import Path
+sys.path.insert(0, {str(FOLDER)!r})
+import main, results
+from verdicts import FAILED, Verdict
+kept = results.Results(Path("out"), "part-2", {{}})
+noise, trace = os.urandom(3 << 19), b'{{"ph": "X", "dur": 1}}, ' * 200_000
+for number in range(15):
+    folder = Path(f"item{{number}}", "1")
+    folder.mkdir(parents=True)
+    for name, data in (("noise0", noise), ("noise1", noise), ("trace0.json", trace)):
+        (folder / name).write_bytes(data)
+    (folder / "err.txt").write_text("why")
+    kept.add(Verdict(folder.parent.name, FAILED), folder.parent)  # it hung
+"""
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    archive = tmp_path / "out" / "part-2.failed.tar"
+    assert archive.stat().st_size < 16 << 20
+    with tarfile.open(archive) as tar:
+        names = tar.getnames()
+        traces = [one for one in names if one.endswith("trace0.json.gz")]
+        packed = tar.extractfile("item14/1/trace0.json.gz")
+        assert packed is not None
+        assert gzip.decompress(packed.read()).startswith(b'{"ph": "X"')
+    assert len(traces) == sum(one.endswith("err.txt") for one in names) == 15
+    assert sum("noise" in one for one in names) == 9  # at most one of an item
+    said = done.stderr.splitlines()
+    assert said[0] == "lineprof: part-2.failed.tar has no room for 1/noise1 of item0"
+    assert len(said) == 15
 
 
 def judged(
@@ -390,6 +436,46 @@ def test_a_workload_is_compared_with_another_profiler(
     assert re.match(why, verdict["why"]), verdict
 
 
+TRAINING = """
+from gpu_double import workload
+from lineprof import profile
+
+class Loss:
+    def backward(self):
+        gpu.fk_launch(b"kernel", 0, 1000)
+
+@profile
+def train():
+    for _ in range(20):
+        gpu.fk_memcpy(1, 4096, 1000, 1, 1, 3)
+        loss.backward()
+        gpu.fk_sync(0, 0, -1)
+
+gpu, loss = workload(), Loss()
+gpu.fk_init()
+train()
+print("trained with PyTorch on the GPU")
+"""
+
+
+def test_the_appearance_of_a_training_loop_is_kept(
+    doubles: Path, tmp_path: Path
+) -> None:
+    """The item is not run without PyTorch; its program stands in for it here."""
+    program, folder = tmp_path / "program" / "gpu_train.py", tmp_path / "item"
+    program.parent.mkdir()
+    folder.mkdir()
+    program.write_text(TRAINING, encoding="utf-8")
+    check = f"""
+        from items import appearance
+        appearance.EXAMPLE = Path({str(program)!r})
+        appearance.check(lab)
+        """
+    assert judged(folder, check, doubles=doubles) == {"what": "passed", "why": ""}
+    kept = {file.name for file in (folder / "kept").iterdir()}
+    assert {"table.txt", "gpu-idle.txt", "gpu_train.lprof", "timeline.json"} < kept
+
+
 TURNS = """
 import sys
 for number in turns():
@@ -477,6 +563,25 @@ def test_parts_are_written_as_items_end_and_merged(
     assert found["items"]["fork"] == {"verdict": "failed", "why": "b", "ms": 2}
     assert found["items"]["jax_step"]["verdict"] == "not run"
     assert done.returncode == 1
+
+
+def test_parts_of_machines_that_differ_by_a_patch_of_the_driver_are_merged(
+    tmp_path: Path,
+) -> None:
+    """Each part may be run on another one of several like machines."""
+    for number, name in ((3, "fork"), (4, "clocks")):
+        driver = {"driver": f"580.159.0{number}", "date": "2026-12-01"}
+        lines = [
+            {"origin": {"device": "NVIDIA H200", **driver}},
+            {"name": name, "what": "passed"},
+        ]
+        (tmp_path / name).mkdir()
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (tmp_path / name / "part-1.jsonl").write_text(text, encoding="utf-8")
+    words = ["--merge", tmp_path / "fork", tmp_path / "clocks", "--into", tmp_path]
+    done, _ = run(FOLDER / "main.py", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("2 passed, 0 failed, 0 not run")
 
 
 CALLS = f"""

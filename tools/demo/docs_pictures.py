@@ -101,6 +101,13 @@ SESSIONS = {
     ),
 }
 
+RECORDED = ROOT / "examples" / "gpu_train.lprof"  # of a real GPU, by gpu_figures
+TRAINING = Session(
+    (f"{VIEW} examples/gpu_train.lprof train_with_torch",), columns=140, rows=60
+)
+if RECORDED.exists():
+    SESSIONS["gpu-training"] = TRAINING
+
 
 def printed(session: Session, python: Path, folder: Path) -> list[str]:
     """Return the lines of a terminal in which a session was held."""

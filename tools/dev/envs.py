@@ -122,13 +122,14 @@ def clean_environment(**changes: str) -> dict[str, str]:
 
 
 def fingerprint(*names: str) -> str:
-    """Return a hash of these files and folders of the checkout."""
+    """Return a hash of these files and folders of the checkout, but what is built."""
     digest = hashlib.sha256()
     for name in names:
         top = ROOT / name
         files = sorted(top.rglob("*")) if top.is_dir() else [top]
         for file in files:
-            if file.is_file() and "__pycache__" not in file.parts:
+            built = file.suffix == ".so" or "__pycache__" in file.parts
+            if file.is_file() and not built:
                 digest.update(str(file.relative_to(ROOT)).encode())
                 digest.update(file.read_bytes())
     return digest.hexdigest()

@@ -9,8 +9,8 @@ Use in programs under test, whose first argument names what runs beside them::
     peer.end()
 
 "floor" is the empty client of CUPTI; its library and that of CUPTI are in the
-environment.  "torch.profiler" and "proton" are what they are called, any other name is
-nothing.
+environment.  "torch.profiler" is what it is called, a name that begins with "proton" is
+Proton, any other name is nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Peer:
             import torch  # noqa: PLC0415 - only where it is used
 
             torch.ones(1, device="cuda").sum().item()
-        elif self.name == "proton":
+        elif self.name.startswith("proton"):
             import triton.profiler  # noqa: PLC0415
 
             triton.profiler.start("program")
@@ -71,7 +71,7 @@ class Peer:
         if self.floor:
             self.floor.floor_close()
             say(records=self.floor.floor_records())
-        elif self.name == "proton":
+        elif self.name.startswith("proton"):
             import triton.profiler  # noqa: PLC0415
 
             triton.profiler.finalize()

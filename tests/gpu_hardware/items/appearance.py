@@ -5,7 +5,6 @@ The program is examples/gpu_train.py; `--out` has the texts in a tar file.
 
 from __future__ import annotations
 
-import gzip
 import json
 import sys
 from typing import TYPE_CHECKING
@@ -60,8 +59,16 @@ def check(lab: Lab) -> None:
     lab.expect(
         any("loss.backward()" in line for line in ranges), "no range of backward()"
     )
-    profile = (lab.here / "program.lprof").read_bytes()
-    lab.keep("gpu_train.lprof.gz", gzip.compress(profile))
+    lab.keep("gpu_train.lprof", (lab.here / "program.lprof").read_bytes())
+
+
+def check_page(lab: Lab, lineprof: list[str], text: str) -> None:
+    """Check and keep the page for browsers."""
+    view = [*lineprof, "view", "program.lprof", "--html", PAGE]
+    if lab.expect_well(lab.run(view, text)):
+        made = (lab.here / PAGE).read_text(encoding="utf-8")
+        lab.expect(EXAMPLE.name in made, f"the page lacks {EXAMPLE.name}")
+        lab.keep(PAGE, made)
 
 
 def check_page(lab: Lab, lineprof: list[str], text: str) -> None:
@@ -79,7 +86,7 @@ def check_timeline(lab: Lab, lineprof: list[str], text: str) -> None:
     if not lab.expect_well(lab.run([*export, "program.lprof"], text)):
         return
     made = (lab.here / "timeline.json").read_bytes()
-    lab.keep("timeline.json.gz", gzip.compress(made))
+    lab.keep("timeline.json", made)
     slices = [one for one in json.loads(made)["traceEvents"] if one.get("ph") == "X"]
     kernels = [one for one in slices if "kernel" in one.get("cat", "")]
     lab.figure(slices=len(slices), kernels=len(kernels))

@@ -1,4 +1,4 @@
-"""One libcupti is mapped, and an ordinary user may record.
+"""The device is found, one libcupti is mapped, and an ordinary user may record.
 
 The figures are versions, and the libcupti that lineprof uses.
 """
@@ -37,3 +37,5 @@ def check(lab: Lab) -> None:
     if not lab.doubles:
         many = ran.said["cupti"]
         lab.expect(len(many) == 1, f"{len(many)} libcupti are mapped: {many}")
+        found = lab.kernprof(PROGRAM, LINEPROF_GPU_FORCE="").said["status"]
+        lab.expect("no NVIDIA GPU" not in found, f"without being told so: {found}")

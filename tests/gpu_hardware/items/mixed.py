@@ -28,6 +28,7 @@ def with_cupy():
     "numba": """
 import numpy
 from numba import cuda
+numpy.row_stack = numpy.vstack  # numba-cuda 0.30 needs it, NumPy 2.5 lacks it
 @cuda.jit
 def twice(x):
     i = cuda.grid(1)

@@ -13,6 +13,8 @@ PROGRAM = """
 import numpy
 from numba import cuda
 
+numpy.row_stack = numpy.vstack  # numba-cuda 0.30 needs it, NumPy 2.5 lacks it
+
 @cuda.jit
 def add_one(x):
     i = cuda.grid(1)
