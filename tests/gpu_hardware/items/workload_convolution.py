@@ -44,5 +44,10 @@ compare(work)
 """
 
 
+# There is no double of cuDNN.
+WITHOUT_CUDNN = "import torch\ntorch.backends.cudnn.enabled = False\n"
+
+
 def check(lab: Lab) -> None:
-    compare(lab, PROGRAM, timed=("forward", "backward"))
+    program = WITHOUT_CUDNN + PROGRAM if lab.doubles else PROGRAM
+    compare(lab, program, timed=("forward", "backward"))

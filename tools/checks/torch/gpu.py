@@ -41,7 +41,7 @@ FREE_BYTES = 9 * 10**9  # of disk, without PyTorch
 LAB = ROOT / "tests" / "gpu_hardware" / "main.py"
 ITEMS = (
     *("torch*", "triton*", "beside_torch*", "beside_proton", "appearance"),
-    *("workload_[!cj]*", "workload_compiled", "graph_memory"),
+    *("workload_[!cj]*", "workload_com*", "workload_con*", "graph_memory"),
 )
 
 
