@@ -71,15 +71,6 @@ def check_page(lab: Lab, lineprof: list[str], text: str) -> None:
         lab.keep(PAGE, made)
 
 
-def check_page(lab: Lab, lineprof: list[str], text: str) -> None:
-    """Check and keep the page for browsers."""
-    view = [*lineprof, "view", "program.lprof", "--html", PAGE]
-    if lab.expect_well(lab.run(view, text)):
-        made = (lab.here / PAGE).read_text(encoding="utf-8")
-        lab.expect(EXAMPLE.name in made, f"the page lacks {EXAMPLE.name}")
-        lab.keep(PAGE, made)
-
-
 def check_timeline(lab: Lab, lineprof: list[str], text: str) -> None:
     """Check and keep the exported timeline."""
     export = [*lineprof, "export", "-f", "chrome", "-o", "timeline.json"]
