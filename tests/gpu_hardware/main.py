@@ -94,6 +94,9 @@ PARTS = {
         "subscribers",
         "other_cupti",
         "endless_kernel",
+        "many_kernels",
+        "thread_buffers",
+        "graph_memory",
     ),
     2: (  # by frameworks
         "framework_libraries",
@@ -133,9 +136,6 @@ PARTS = {
         "launch_overhead",
         "torch_launches",
         "torch_overhead",
-        "graph_memory",
-        "many_kernels",
-        "thread_buffers",
         "beside_nsys",
         "endurance",
     ),
@@ -355,8 +355,8 @@ def read_words(argv: list[str] | None = None) -> argparse.Namespace:
         action="append",
         default=[],
         metavar="FILE",
-        help="another libcupti, or a wheel of it, for the item other_cupti; can be "
-        "given several times",
+        help="another libcupti, or a wheel of it, for the items other_cupti and "
+        "subscribers; can be given several times",
     )
     add(
         "--double",
@@ -465,7 +465,8 @@ def run_list(words: argparse.Namespace) -> int:
     within = words.within or (PART_S * len(words.part) if words.part else 1e9)
     if not doubles:  # in this process, from which those of the items inherit it
         look_for(sorted({one for name in words.names for one in frameworks(name)}))
-    verdicts = run(words.names, doubles, within, words.jobs, results)
+    left = within - (time.monotonic() - begun)
+    verdicts = run(words.names, doubles, left, words.jobs, results)
     print(f"{summary(verdicts)} in {time.monotonic() - begun:.0f} s")
     if records:
         print(f"recorded in {record(where, verdicts, words.into)}")

@@ -1,6 +1,7 @@
 """One libcupti is mapped, and an ordinary user may record.
 
-The figures are versions, and the libcupti that lineprof uses.
+The figures are versions, the libcupti that lineprof uses, and what CUPTI refuses if
+all is asked for.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ say(status=str(gpu_status()), cupti=mapped("libcupti"), cuda=mapped("libcuda.so"
 """
 
 
+ALL = ["-q", "--gpu-api", "--gpu-memory", "--uvm", "on", "--cuda-graph", "graph"]
+
+
 def check(lab: Lab) -> None:
     ran = lab.kernprof(PROGRAM)
     if not lab.expect_well(ran):
@@ -37,3 +41,9 @@ def check(lab: Lab) -> None:
     if not lab.doubles:
         many = ran.said["cupti"]
         lab.expect(len(many) == 1, f"{len(many)} libcupti are mapped: {many}")
+    ran = lab.kernprof(PROGRAM, options=ALL)
+    if lab.expect_well(ran):
+        lab.figure(warnings_with_all_options=list(ran.stats.warnings))
+        kernels = ran.line("gpu.empty").kernels
+        lab.expect(kernels == 3, f"with all options there are {kernels} kernels of 3")
+        lab.expect_whole(ran)

@@ -114,8 +114,8 @@ if sys.argv[4] == "the tool first":
     profiler = profiled()
     with profiler:
         work()
-    say(theirs=tool.records())
-    say(ours=kernels(profiler), ends=tool.close())
+    say(theirs=tool.records(), ours=kernels(profiler))
+    say(ends=tool.close())
     again = LineProfiler(work)
     with again:
         work()
@@ -189,6 +189,9 @@ class Clients:
         lab, what = self.lab, f"{self.name}, {way}, {order}"
         ran = self.run(WITH_LINEPROF, way, order)
         said = ran.said
+        if ran.status and "theirs" in said and "ends" not in said:
+            lab.figure(**{what: f"the tool can't leave: {ran.gist}; {said}"})
+            return
         if not lab.expect(ran.status == 0, f"{what}: {ran.gist}"):
             lab.figure(**{what: said})
             return
