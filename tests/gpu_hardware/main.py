@@ -17,6 +17,7 @@ import resource
 import select
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -260,6 +261,26 @@ class Pool:
 
 
 @contextlib.contextmanager
+def awake() -> Iterator[None]:
+    """Keep the driver from shutting the device down between two programs.
+
+    It does so where no daemon prevents it, and to start it again takes seconds.
+    """
+    text = "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0); input()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", text],
+        stdin=subprocess.PIPE,  # closed also if this process is killed
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@contextlib.contextmanager
 def folder_of_item() -> Iterator[Path]:
     """Give a folder that is removed, also if SIGTERM comes while it is."""
     folder = Path(tempfile.mkdtemp(prefix="lineprof-gpu-"))
@@ -466,7 +487,8 @@ def run_list(words: argparse.Namespace) -> int:
     if not doubles:  # in this process, from which those of the items inherit it
         look_for(sorted({one for name in words.names for one in frameworks(name)}))
     left = within - (time.monotonic() - begun)
-    verdicts = run(words.names, doubles, left, words.jobs, results)
+    with contextlib.nullcontext() if doubles else awake():
+        verdicts = run(words.names, doubles, left, words.jobs, results)
     print(f"{summary(verdicts)} in {time.monotonic() - begun:.0f} s")
     if records:
         print(f"recorded in {record(where, verdicts, words.into)}")

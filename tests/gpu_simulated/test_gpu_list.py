@@ -146,7 +146,7 @@ def test_items_with_a_framework_are_not_run_on_the_doubles(doubles: Path) -> Non
 
 FAULTS = {
     "FAKE_CUPTI_DROP=7": ("correlation", "clocks", "graphs", "kernel_names"),
-    "FAKE_CUPTI_DROP=1": ("subscribers",),
+    "FAKE_CUPTI_DROP=1": ("subscribers", "launches"),
     "FAKE_CUPTI_ZERO_TIMES=9": ("attach_order", "fork", "many_kernels", "memory"),
     "FAKE_CUPTI_ZERO_TIMES=2": ("frees", "hardware_clock"),
     "FAKE_CUPTI_FAIL=cuptiEnableCallback/3/6": ("module_loading",),
