@@ -346,7 +346,7 @@ class Lab:
         self.runs = 0  # each in a folder of its own, the last one's is `here`
         self.here = folder
         self.doubles = doubles  # instead of a GPU
-        self.limit_s: float = LIMIT_S
+        self.limit_s: float = LIMIT_S if doubles else SHORT_S  # of a program
         self.figures: dict[str, object] = {}
         self.wrong: list[str] = []
         self.checks = 0
@@ -380,6 +380,7 @@ class Lab:
         """Return why a framework can't be used; '' if it can."""
         if module not in PROBES:
             raise KeyError(module)
+        self.limit_s = LIMIT_S  # its programs import it
         if self.doubles:  # a framework would find no device
             return f"{module} can't use the double"
         look_for([module])

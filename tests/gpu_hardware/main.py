@@ -486,9 +486,7 @@ def run_list(words: argparse.Namespace) -> int:
     within = words.within or (PART_S * len(words.part) if words.part else 1e9)
     if not doubles:  # in this process, from which those of the items inherit it
         look_for(sorted({one for name in words.names for one in frameworks(name)}))
-    left = within - (time.monotonic() - begun)
-    with contextlib.nullcontext() if doubles else awake():
-        verdicts = run(words.names, doubles, left, words.jobs, results)
+    verdicts = run(words.names, doubles, within, words.jobs, results)
     print(f"{summary(verdicts)} in {time.monotonic() - begun:.0f} s")
     if records:
         print(f"recorded in {record(where, verdicts, words.into)}")
@@ -505,7 +503,10 @@ def main() -> int:
             print(f"{name}: {(item.__doc__ or '').partition(chr(10))[0]}{needs}")
         return 0
     try:
-        return merge(words.merge, words.into) if words.merge else run_list(words)
+        if words.merge:
+            return merge(words.merge, words.into)
+        with contextlib.nullcontext() if words.double else awake():
+            return run_list(words)
     except ResultsError as error:
         print(f"lineprof: {error}", file=sys.stderr)
         return REFUSED

@@ -135,7 +135,7 @@ class Results:
         """
         try:
             self._add(asdict(verdict))
-            if folder and verdict.what == FAILED:
+            if folder and verdict.seen:
                 self._keep(self.failed, verdict.name, folder, "[0-9]*/*")
             if folder:
                 self._keep(self.kept, verdict.name, folder, f"{KEPT}/*")

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from lab import PRELUDE, SHORT_S, Lab, NotRunError
+from lab import PRELUDE, Lab, NotRunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,8 +67,6 @@ def judge(name: str, folder: Path, doubles: Path | None) -> Verdict:
     what, why = FAILED, ""
     try:
         item = load(name)
-        if not (doubles or item.NEEDS or getattr(item, "ALSO", ())):
-            lab.limit_s = SHORT_S
         lab.need(*item.NEEDS)
         item.check(lab)
         lab.expect(lab.checks, "nothing was checked")

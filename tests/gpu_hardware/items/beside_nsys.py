@@ -35,8 +35,6 @@ def check(lab: Lab) -> None:
     ran = lab.run(words, text)
     if ran.status:  # a copy of nsys may be unable to make a report
         lab.figure(profile=ran.gist)
-        if not (ran.folder / "program.lprof").exists():
-            raise NotRunError(f"nsys can't run a program: {ran.gist}")
     run = ran.run
     lab.figure(nsys=nsys, backend=run.backend, reason=run.reason)
     lab.expect(
