@@ -52,13 +52,16 @@ from verdicts import (  # noqa: E402
 
 TRIES, PAUSE_S = 50, 0.02  # to remove a folder
 
-# In the order in which items run: the most basic first, the slowest last.
+# In the order in which items run: the most basic first, the slowest last; of those that
+# run side by side, the slowest early.
 PARTS = {
     1: (  # by functions of the driver alone
         "environment",
         "quiet_attach",
         "records",
         "correlation",
+        "subscribers",
+        "endings",
         "attach_order",
         "late_attach",
         "clocks",
@@ -85,14 +88,12 @@ PARTS = {
         "managed_memory",
         "kernel_names",
         "module_loading",
-        "endings",
         "at_exit",
         "flush",
         "nvtx_ranges",
         "busy_neighbour",
         "gpu_idle",
         "stolen_callbacks",
-        "subscribers",
         "other_cupti",
         "endless_kernel",
         "many_kernels",

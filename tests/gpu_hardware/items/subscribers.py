@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lab import Lab, Ran
 
 NEEDS = ()
-LIMIT_S = 240
+LIMIT_S = 150
 LAUNCHES = 300  # in each phase of a program
 PATIENCE_S = 40  # for a program
 
