@@ -1,12 +1,16 @@
 """Kernels are recorded, and Load is on the line that loads, eagerly or lazily.
 
 The figures are ms of Load and of time: of the lines that load a module and a library,
-get a kernel of it, and launch it twice, and of the line that creates the context.
+get a kernel of it, and launch it twice, and of the line that creates the context; and,
+without lineprof, the calls of the driver in which CUPTI says that something is loaded.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from lab import INSIDE
+from overhead import WHERE
 
 if TYPE_CHECKING:
     from lab import Lab, Ran
@@ -46,6 +50,33 @@ def work():
 begin()
 work()
 """
+# The same steps; CUPTI tells inside/loads.c what loads.
+CALLS = """
+import ctypes
+import sys
+
+tool = ctypes.CDLL(sys.argv[1])
+tool.loads_log.restype = ctypes.c_char_p
+say(status=tool.loads_open(sys.argv[2].encode()))
+calls = {}
+
+def step(name, call, *words):
+    made = call(*words)
+    calls[name] = tool.loads_log().decode()
+    return made
+
+step("context", gpu.init)
+module = step("module", gpu.load)
+function = step("its function", gpu.function, module, "short_lived")
+step("first launch", gpu.launch, function, 0)
+step("second launch", gpu.launch, function, 0)
+library = step("library", gpu.library)
+kernel = step("its kernel", gpu.kernel, library, "short_lived")
+step("its first launch", gpu.launch, kernel, 0)
+step("its second launch", gpu.launch, kernel, 0)
+gpu.wait()
+say(calls=calls)
+"""
 # Lines that may load, and one that has nothing left to load.
 LINES = {
     "module": ("# a module", "gpu.function(", "# of the module  ", "module again"),
@@ -67,6 +98,11 @@ def check(lab: Lab) -> None:
             lab.expect_marks(ran)
             lab.expect_whole(ran)
             check_loads(lab, ran, how)
+    tool = lab.compiled("loads", INSIDE / "loads.c")
+    path = lab.python(WHERE).said.get("path", "")
+    for how in ("EAGER", "LAZY"):
+        ran = lab.python(CALLS, tool, path, CUDA_MODULE_LOADING=how)
+        lab.figure(**{f"{how}, calls that load": ran.said or ran.gist})
 
 
 def check_loads(lab: Lab, ran: Ran, how: str) -> None:
