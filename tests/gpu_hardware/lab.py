@@ -47,8 +47,10 @@ HERE = Path(__file__).resolve().parent
 INSIDE = HERE / "inside"
 KEPT = "kept"  # a folder of an item
 LIMIT_S = 120  # of one program; reached only if a program hangs
+SHORT_S = 60  # the same, of a program that imports no framework
 SAY_S = 10  # for the traceback of a program that hangs
-SEEN, SEEN_LINES = 2000, 30  # max characters and lines of what a failure shows
+# Max characters, of either end of a text, and lines of what a failure shows.
+SEEN, SEEN_LINES = 2000, 30
 SMALLER = 100  # divisor of large numbers for the double
 CRASHES = ("Fatal Python error", "GPU double", "free()", "corruption")
 MARK = re.compile(r"#> ([^\"']+)$")
@@ -155,14 +157,20 @@ class Ran:
             "command": self.command,
             "status": self.status,
             "seconds": round(self.seconds, 2),
-            "out": self.out[-SEEN:],
-            "err": self.err[-SEEN:],
+            "out": ends_of(self.out),
+            "err": ends_of(self.err),
         }
         try:
             found["run"] = str(self.run)
+            found["warnings"] = list(self.stats.warnings)
             found["unattributed"] = str(self.unattributed)
+            source = self.text.splitlines()
+            rows = [row for one in self.stats.functions for row in one.rows]
+            found["times_ns"] = {
+                source[row.line - 1].strip(): row.time_ns for row in rows[:SEEN_LINES]
+            }
             found["lines"] = {
-                self.text.splitlines()[number - 1].strip(): str(one)
+                source[number - 1].strip(): str(one)
                 for number, one in list(self.lines().items())[:SEEN_LINES]
             }
         except Exception as error:  # noqa: BLE001 - not of the item
@@ -343,6 +351,7 @@ class Lab:
         self.here = folder
         self.doubles = doubles  # instead of a GPU
         self.torch = False  # on the doubles: PyTorch is used
+        self.limit_s: float = LIMIT_S if doubles else SHORT_S  # of a program
         self.figures: dict[str, object] = {}
         self.wrong: list[str] = []
         self.checks = 0
@@ -380,6 +389,7 @@ class Lab:
         """Return why a framework can't be used; '' if it can."""
         if module not in PROBES:
             raise KeyError(module)
+        self.limit_s = LIMIT_S  # its programs import it
         if self.doubles:  # other frameworks would find no device
             able = module in ON_THE_DOUBLE and (self.doubles / TORCH).is_file()
             self.torch = self.torch or able
@@ -434,12 +444,15 @@ class Lab:
         words: Sequence[object],
         text: str = "",
         *,
-        limit_s: float = LIMIT_S,
+        limit_s: float = 0,
         **knobs: object,
     ) -> Ran:
-        """Run a command for at most limit_s seconds, then kill all its processes."""
+        """Run a command for at most limit_s seconds, then kill all its processes.
+
+        With 0 it is the usual limit of the item.
+        """
         with self.started(words, text, knobs) as program:
-            ran = program.ended(limit_s)
+            ran = program.ended(limit_s or self.limit_s)
         self.ran.append(ran)
         return ran
 
@@ -632,6 +645,13 @@ class Lab:
         had, wanted = counts(ran.unattributed), words_of(unattributed)
         what = f"{spelled(had)}, not {spelled(wanted)}"
         self.expect(had == wanted, f"no line has caused {what}")
+
+
+def ends_of(text: str) -> str:
+    """Return a text without what is in its middle, if it is long."""
+    if len(text) <= 2 * SEEN:
+        return text
+    return f"{text[:SEEN]}\n[...]\n{text[-SEEN:]}"
 
 
 def alone(*arguments: object) -> list[object]:

@@ -17,6 +17,7 @@ import resource
 import select
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -51,16 +52,20 @@ from verdicts import (  # noqa: E402
 
 TRIES, PAUSE_S = 50, 0.02  # to remove a folder
 
-# In the order in which items run: the most basic first, the slowest last.
+# In the order in which items run: the most basic first, the slowest last; of those that
+# run side by side, the slowest early.
 PARTS = {
     1: (  # by functions of the driver alone
         "environment",
         "quiet_attach",
         "records",
         "correlation",
+        "subscribers",
+        "endings",
         "attach_order",
         "late_attach",
         "clocks",
+        "hardware_clock",
         "waiting",
         "overlap",
         "fork",
@@ -78,11 +83,11 @@ PARTS = {
         "launches",
         "context_reset",
         "memory",
+        "live_memory",
         "frees",
         "managed_memory",
         "kernel_names",
         "module_loading",
-        "endings",
         "at_exit",
         "flush",
         "nvtx_ranges",
@@ -91,6 +96,9 @@ PARTS = {
         "stolen_callbacks",
         "other_cupti",
         "endless_kernel",
+        "many_kernels",
+        "thread_buffers",
+        "graph_memory",
     ),
     2: (  # by frameworks
         "framework_libraries",
@@ -130,9 +138,6 @@ PARTS = {
         "launch_overhead",
         "torch_launches",
         "torch_overhead",
-        "graph_memory",
-        "many_kernels",
-        "thread_buffers",
         "beside_nsys",
         "endurance",
     ),
@@ -257,6 +262,26 @@ class Pool:
 
 
 @contextlib.contextmanager
+def awake() -> Iterator[None]:
+    """Keep the driver from shutting the device down between two programs.
+
+    It does so where no daemon prevents it, and to start it again takes seconds.
+    """
+    text = "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0); input()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", text],
+        stdin=subprocess.PIPE,  # closed also if this process is killed
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@contextlib.contextmanager
 def folder_of_item() -> Iterator[Path]:
     """Give a folder that is removed, also if SIGTERM comes while it is."""
     folder = Path(tempfile.mkdtemp(prefix="lineprof-gpu-"))
@@ -352,8 +377,8 @@ def read_words(argv: list[str] | None = None) -> argparse.Namespace:
         action="append",
         default=[],
         metavar="FILE",
-        help="another libcupti, or a wheel of it, for the item other_cupti; can be "
-        "given several times",
+        help="another libcupti, or a wheel of it, for the items other_cupti and "
+        "subscribers; can be given several times",
     )
     add(
         "--double",
@@ -479,7 +504,10 @@ def main() -> int:
             print(f"{name}: {(item.__doc__ or '').partition(chr(10))[0]}{needs}")
         return 0
     try:
-        return merge(words.merge, words.into) if words.merge else run_list(words)
+        if words.merge:
+            return merge(words.merge, words.into)
+        with contextlib.nullcontext() if words.double else awake():
+            return run_list(words)
     except ResultsError as error:
         print(f"lineprof: {error}", file=sys.stderr)
         return REFUSED

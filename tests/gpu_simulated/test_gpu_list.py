@@ -145,9 +145,35 @@ def test_items_with_a_framework_are_not_run_on_the_doubles(doubles: Path) -> Non
     on_the_doubles(doubles, *(name for name in ITEMS if name not in FRAMEWORKLESS))
 
 
+# What another device, driver or library may answer.
+ANSWERS = {
+    "FAKE_CUPTI_SEVERAL=0": ("subscribers",),
+    "FAKE_CUPTI_FAIL=cuptiSubscribe_v2:1": ("subscribers",),
+    "FAKE_CUDA_CAPABILITY=10": ("hardware_clock", "launches"),
+    "FAKE_CUPTI_FAIL=cuptiActivityConfigureUnifiedMemoryCounter:29": (
+        "managed_memory",
+    ),
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_items_pass_whichever_way_the_double_answers(
+    doubles: Path, answer: str
+) -> None:
+    knob, _, value = answer.partition("=")
+    knobs: dict[str, Any] = {knob: value}
+    settings, names = environment(doubles, **knobs), ANSWERS[answer]
+    done, verdicts = run(FOLDER / "main.py", "--double", doubles, *names, **settings)
+    assert verdicts == dict.fromkeys(names, ("passed", "")), done.stdout
+
+
 FAULTS = {
     "FAKE_CUPTI_DROP=7": ("correlation", "clocks", "graphs", "kernel_names"),
+    "FAKE_CUPTI_DROP=1": ("launches", "subscribers"),
     "FAKE_CUPTI_ZERO_TIMES=9": ("attach_order", "fork", "many_kernels", "memory"),
+    "FAKE_CUPTI_ZERO_TIMES=2": ("frees", "hardware_clock"),
+    "FAKE_CUPTI_FAIL=cuptiEnableCallback/3/6": ("module_loading",),
+    "FAKE_CUPTI_FAIL=cuptiEnableCallback/1/243": ("live_memory",),
     "FAKE_CUPTI_SUBSCRIBE_RC=39": ("environment", "quiet_attach", "launch_overhead"),
 }
 

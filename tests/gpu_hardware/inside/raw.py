@@ -182,6 +182,19 @@ class Nvidia:
         self("cuModuleGetFunction", ctypes.byref(found), module, name.encode())
         return found
 
+    def library(self, text: str = ANOTHER) -> ctypes.c_void_p:
+        """Return a library, as the runtime has them: its first launch may load it."""
+        made, nothing = Pointer(), [None, None, 0]
+        words = (ctypes.byref(made), text.encode(), *nothing, *nothing)
+        self("cuLibraryLoadData", *words)
+        return made
+
+    def kernel(self, library: ctypes.c_void_p, name: str) -> ctypes.c_void_p:
+        """Return a kernel of a library, which can be launched as a function can."""
+        found = Pointer()
+        self("cuLibraryGetKernel", ctypes.byref(found), library, name.encode())
+        return found
+
     # -- kernels -------------------------------------------------------------------
 
     def launch(self, function: ctypes.c_void_p, stream: Any, *words: int) -> None:
@@ -318,8 +331,7 @@ class Nvidia:
         """Allocate ROOM bytes on the device, and twice on the host, at once."""
         self._there = self.alloc(ROOM)
         self._pageable = ctypes.create_string_buffer(ROOM)
-        self._pinned = Pointer()
-        self("cuMemAllocHost_v2", ctypes.byref(self._pinned), Size(ROOM))
+        self._pinned = self.alloc_host(ROOM)
         self("cuMemcpyHtoD_v2", self._there, self._pageable, Size(ROOM))
 
     def alloc(self, size: int) -> ctypes.c_uint64:
@@ -337,6 +349,20 @@ class Nvidia:
 
     def free_async(self, memory: ctypes.c_uint64) -> None:
         self("cuMemFreeAsync", memory, None)
+
+    def alloc_managed(self, size: int) -> ctypes.c_uint64:
+        made = ctypes.c_uint64()
+        self("cuMemAllocManaged", ctypes.byref(made), Size(size), 1)
+        return made
+
+    def alloc_host(self, size: int) -> ctypes.c_void_p:
+        """Allocate page-locked memory."""
+        made = Pointer()
+        self("cuMemAllocHost_v2", ctypes.byref(made), Size(size))
+        return made
+
+    def free_host(self, memory: ctypes.c_void_p) -> None:
+        self("cuMemFreeHost", memory)
 
     def scratch(self, size: int, stream: Any) -> None:
         """Allocate memory on a stream, set and free it there."""
@@ -401,8 +427,7 @@ class Nvidia:
 
     def managed(self, size: int) -> None:
         """Migrate managed memory to the device and back, by a kernel and a wait."""
-        memory = ctypes.c_uint64()
-        self("cuMemAllocManaged", ctypes.byref(memory), Size(size), 1)
+        memory = self.alloc_managed(size)
         ctypes.memset(memory.value or 0, 1, size)
         self.launch(self._touch, DEFAULT, memory.value or 0, size)
         self.wait()
@@ -448,9 +473,13 @@ class Double:
     """Work on the tests' double: no kernel runs, but waits take real time."""
 
     EMPTY = 1000  # ns of the empty kernel
+    LOADING = 2_000_000  # ns of loading a module
+    POOL = 77  # address of the pool of asynchronous allocations
 
     def __init__(self) -> None:
         self.streams = 0
+        self.is_eager = os.environ.get("CUDA_MODULE_LOADING") == "EAGER"
+        self.unloaded: set[bytes] = set()  # what the first launch loads
         self.managed_ns = 5000
         self.spun_ns = 0
 
@@ -477,13 +506,36 @@ class Double:
         self.to_device(ROOM)
 
     def load(self) -> bytes:
-        return b"short_lived"
+        return self.loaded(b"short_lived", 19)  # cuModuleLoadData
 
-    def unload(self, module: bytes) -> None:
-        pass
+    def library(self) -> bytes:
+        return self.loaded(b"of_library", 678)  # cuLibraryLoadData
+
+    def loaded(self, name: bytes, call: int) -> bytes:
+        """Load a module now, or have its first launch do that."""
+        if self.is_eager:
+            self.fake.fk_own_time(self.LOADING, 1)
+        else:
+            self.unloaded.add(name)
+        check(self.fake.fk_call(1, call))
+        return name
+
+    def unload(self, _module: bytes) -> None:
+        check(self.fake.fk_call(1, 22))  # cuModuleUnload
+
+    def function(self, module: bytes, _name: str) -> bytes:
+        return module
+
+    kernel = function
+
+    def launch(self, function: bytes, stream: int) -> None:
+        if function in self.unloaded:
+            self.unloaded.remove(function)
+            self.fake.fk_own_time(self.LOADING, 1)
+        check(self.fake.fk_launch(function, stream, 1000))
 
     def run(self, module: bytes) -> None:
-        check(self.fake.fk_launch(module, 0, 1000))
+        self.launch(module, DEFAULT)
 
     def empty(self, stream: int = DEFAULT) -> None:
         check(self.fake.fk_launch(b"empty", stream, self.EMPTY))
@@ -507,7 +559,7 @@ class Double:
         self.empty(stream)
 
     def capability(self) -> int:
-        return 9
+        return int(os.environ.get("FAKE_CUDA_CAPABILITY", "9"))
 
     def spin_of_thread(self, ns: int) -> None:
         self.through(442)  # cuLaunchKernel_ptsz
@@ -559,7 +611,18 @@ class Double:
     def free(self, memory: int) -> None:
         check(self.fake.fk_free(memory))
 
-    alloc_async, free_async = alloc, free
+    def alloc_async(self, size: int) -> int:
+        return int(self.fake.fk_malloc_at(0, size, 3, self.POOL))
+
+    free_async = free
+
+    def alloc_managed(self, size: int) -> int:
+        return int(self.fake.fk_malloc_at(0, size, 5, 0))
+
+    def alloc_host(self, size: int) -> int:
+        return int(self.fake.fk_malloc_at(0, size, 2, 0))
+
+    free_host = free
 
     def scratch(self, size: int, stream: int) -> None:
         """Set memory on a stream; the double has no nodes for allocations."""

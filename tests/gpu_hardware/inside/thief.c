@@ -2,8 +2,8 @@
  * profiler does from 2.15 on: CUPTI delivers to whoever registered last.
  *
  * A buffer that is not of this tool is counted, not read and not freed.  At
- * the end the tool frees all buffers that it still has, so that a buffer which
- * another tool has freed ends the process.
+ * the end the tool frees all buffers that the double still has, so that a
+ * buffer which another tool has freed ends the process.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -93,19 +93,22 @@ thief_flush(void)
     return flush(0);
 }
 
-/* Free what is still out, as the owner may; return how many there were. */
+/* Return how many buffers are still out, and free them, unless CUPTI is a real
+ * one, which might write into them later. */
 int
-thief_close(void)
+thief_close(int may_free)
 {
     int left = 0;
 
     pthread_mutex_lock(&lock);
     for (int i = 0; i < MAX; i++) {
         if (out[i] != NULL) {
+            left++;
+        }
+        if (out[i] != NULL && may_free) {
             memset(out[i], 0, BYTES);
             free(out[i]);
             out[i] = NULL;
-            left++;
         }
     }
     pthread_mutex_unlock(&lock);

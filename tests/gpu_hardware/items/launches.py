@@ -8,27 +8,44 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
+SIZE = 5 * 4 * 4096  # bytes of the batches
+
+# A way that the driver refuses for this kernel is left out.
 PROGRAM = """
+def refusal(way):
+    try:
+        way(stream)
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
 @profile
 def work():
     for _ in range(5):
-        if capability >= 9:
-            gpu.cluster(stream)  #> kernels=5
-            gpu.dependent(stream)  #> kernels=5
-        gpu.cooperative_ex(stream)  #> kernels=5
-        gpu.cooperative(stream)  #> kernels=5
+        if "cluster" not in refused:
+            gpu.cluster(stream)
+        if "dependent" not in refused:
+            gpu.dependent(stream)
+        if "cooperative_ex" not in refused:
+            gpu.cooperative_ex(stream)
+        if "cooperative" not in refused:
+            gpu.cooperative(stream)
     gpu.wait()
 
 gpu.init()
-capability, stream = gpu.capability(), gpu.stream()
+stream = gpu.stream()
+names = "cluster", "dependent", "cooperative_ex", "cooperative"
+answers = {name: refusal(getattr(gpu, name)) for name in names}
+refused = {name: why for name, why in answers.items() if why}
+gpu.wait()
 work()
-say(capability=capability)
+say(capability=gpu.capability(), refused=refused)
 """
 BATCH = """
 @profile
 def work():
     for _ in range(5):
-        gpu.batch(4, 4096, stream)  #> HtoD=81920/20
+        gpu.batch(4, 4096, stream)
     gpu.wait_stream(stream)
 
 gpu.init()
@@ -41,16 +58,20 @@ work()
 def check(lab: Lab) -> None:
     ran = lab.kernprof(PROGRAM)
     if lab.expect_well(ran):
-        capability = ran.said["capability"]
-        lab.figure(capability=capability)
+        refused = ran.said["refused"]
+        lab.figure(**ran.said)
         lab.expect_whole(ran)
-        for words in ("cluster", "dependent", "cooperative_ex", "cooperative("):
-            kernels = ran.line(f"gpu.{words}").kernels
-            wanted = 5 if capability >= 9 or "cooperative" in words else 0
-            lab.expect(kernels == wanted, f"{words}: {kernels} kernels of {wanted}")
+        for name in ("cluster", "dependent", "cooperative_ex", "cooperative"):
+            kernels = ran.line(f"gpu.{name}(stream)").kernels
+            wanted = 0 if name in refused else 5
+            lab.expect(kernels == wanted, f"{name}: {kernels} kernels of {wanted}")
     ran = lab.kernprof(BATCH)
     if not ran.status:
-        lab.expect_marks(ran, unattributed=f"HtoD={1 << 22}/1")
+        copies = ran.line("gpu.batch").copies
+        size = sum(one.bytes for one in copies)
+        # A record for each copy, or for several.
+        lab.figure(batch=[str(one) for one in copies])
+        lab.expect(size == SIZE, f"the batches have {size} bytes of {SIZE}")
         lab.expect_whole(ran)
     elif "cuMemcpyBatchAsync" in ran.gist:  # the driver is older than 12.8
         lab.figure(batch=f"not run: {ran.gist}")

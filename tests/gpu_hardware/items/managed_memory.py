@@ -1,7 +1,8 @@
-"""Migrations of managed memory are recorded, with their bytes, and have no line."""
+"""Migrations of managed memory are recorded, without a line, or a note says why not."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
 
 NEEDS = ()
 SIZE = 1 << 24  # bytes
+SAYS = "migrations of managed memory"  # in the line of a device that can't count them
 
 PROGRAM = """
 @profile
@@ -26,12 +28,15 @@ def check(lab: Lab) -> None:
     if not lab.expect_well(ran):
         return
     lab.expect_whole(ran)
+    words = [sys.executable, "-m", "lineprof", "view", "program.lprof"]
+    said = [line for line in lab.run(words, ran.text).out.splitlines() if SAYS in line]
     moved = {name: size for name, _, _, size in ran.totals.migrations}
-    lab.figure(moved_bytes=moved)
+    lab.figure(moved_bytes=moved, said=said)
     for direction in ("HtoD", "DtoH"):
         size = moved.get(direction, 0)
         lab.expect(
-            size >= 0.9 * 3 * SIZE, f"{size} bytes moved {direction}, of {3 * SIZE}"
+            size >= 0.9 * 3 * SIZE or (said and not moved),
+            f"{size} bytes moved {direction}, of {3 * SIZE}",
         )
     one = ran.line("gpu.managed")
     lab.expect(one.kernels == 3, f"its line has {one.kernels} kernels of 3")

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 NEEDS = ()
 ALONE = True
-LIMIT_S = 240
+LIMIT_S = 170
 GROWTH = 256 << 20  # max bytes that the last four fifths of the run add
 KEPT = 1_000_000  # records of the timeline
 
@@ -35,7 +35,7 @@ say(sizes=sizes, ns=(clock() - begun) / (5 * fifth))
 
 def check(lab: Lab) -> None:
     many = lab.many(2_000_000)
-    ran = lab.kernprof(PROGRAM, many, limit_s=300)
+    ran = lab.kernprof(PROGRAM, many, limit_s=150)
     if not lab.expect_well(ran):
         return
     sizes = ran.said["sizes"]

@@ -34,15 +34,11 @@ say(backend=status.backend, reason=status.reason)
 
 
 def check(lab: Lab) -> None:
-    named = [*filter(None, os.environ.get("LINEPROF_LAB_CUPTI", "").split(os.pathsep))]
-    if lab.doubles and not named:
-        named = [str(lab.doubles / f"fake_cupti_13_{n}.so") for n in (2, 4)]
-    if not named:
+    others = named(lab)
+    if not others:
         raise NotRunError("no --cupti names another libcupti")
-    for name in named:
-        path = library(Path(name).resolve(), lab.folder)
+    for what, path in others.items():
         ran = lab.kernprof(PROGRAM, LINEPROF_CUPTI=path)
-        what = Path(name).name
         if not lab.expect(ran.status == 0, f"{what}: {ran.gist}"):
             continue
         said, kernels = ran.said, ran.line("gpu.empty").kernels
@@ -51,6 +47,15 @@ def check(lab: Lab) -> None:
             kernels == 10 if said["backend"] == "cupti" else said["reason"],
             f"{what}: {kernels} kernels of 10; {said}",
         )
+
+
+def named(lab: Lab) -> dict[str, Path]:
+    """Return the libraries that --cupti names, or doubles, by the names of files."""
+    text = os.environ.get("LINEPROF_LAB_CUPTI", "")
+    files = [Path(name).resolve() for name in text.split(os.pathsep) if name]
+    if lab.doubles and not files:
+        files = [lab.doubles / f"fake_cupti_13_{n}.so" for n in (2, 4)]
+    return {file.name: library(file, lab.folder) for file in files}
 
 
 def library(path: Path, folder: Path) -> Path:

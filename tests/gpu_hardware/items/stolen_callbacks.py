@@ -19,6 +19,7 @@ NEEDS = ()
 
 PROGRAM = """
 import ctypes
+import os
 import sys
 from lineprof import LineProfiler, gpu_status
 
@@ -49,7 +50,8 @@ say(status=status, backend=gpu_status().backend, reason=gpu_status().reason)
 profiler.dump_stats("program.lprof")
 thief.thief_flush()
 counts = [thief.thief_count(which) for which in range(4)]
-say(left=thief.thief_close(), counts=counts)
+double = int("LINEPROF_CUDA" in os.environ)
+say(left=thief.thief_close(double), counts=counts)
 """
 # The double as well: it asks for buffers in advance, so that one is always out.
 SHARED = {"FAKE_CUPTI_SHARED": 1, "FAKE_CUPTI_REQUEST": "app"}

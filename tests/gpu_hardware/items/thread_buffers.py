@@ -56,10 +56,10 @@ say(ns=took / times / 32, megabytes=resident() - before >> 20)
 
 
 def check(lab: Lab) -> None:
-    times = lab.many(50_000)
+    times = lab.many(15_000)
     # The double takes it for a mistake to set this after a profiler was made.
     for name in ("own",) if lab.doubles else ("own", "shared"):
-        ran = lab.kernprof(PROGRAM, times, name)
+        ran = lab.kernprof(PROGRAM, times, name, limit_s=90)
         if not lab.expect_well(ran):
             continue
         lab.figure(**{name: ran.said})
