@@ -44,6 +44,9 @@ typedef struct lp_gpu_options {
 
 enum { LP_GPU_WHY = 512 };
 
+/* Takes a sentence, of at most LP_GPU_WHY bytes. */
+typedef void lp_gpu_say(void *context, const char *sentence);
+
 /* An attribute of a device. */
 typedef struct lp_gpu_attribute {
     const char *name;
@@ -85,9 +88,8 @@ typedef struct lp_gpu_backend {
     /* Return the name of an API call; static string or NULL. */
     const char *(*call_name)(lp_activity_kind kind, uint32_t call);
     void (*describe)(uint32_t device, lp_gpu_device *description);
-    /* Write a sentence on what could not be recorded, by its number from 0;
-     * false if there are no more. */
-    bool (*note)(int number, char text[LP_GPU_WHY]);
+    /* Say in sentences what could not be recorded. */
+    void (*notes)(lp_gpu_say *say, void *context);
 } lp_gpu_backend;
 
 #endif

@@ -287,20 +287,22 @@ dropped(void)
     return __atomic_load_n(&lp_cupti.dropped, __ATOMIC_RELAXED);
 }
 
-static bool
-note(int number, char text[LP_GPU_WHY])
+static void
+notes(lp_gpu_say *say, void *context)
 {
-    static bool (*const notes[])(char *) = {
+    static bool (*const describe_one[])(char *) = {
         lp_cupti_describe_graphs, lp_cupti_describe_migrations,
         lp_cupti_describe_join, lp_cupti_describe_old_client,
         lp_cupti_describe_clock};
+    char text[LP_GPU_WHY];
 
-    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
-        if (notes[i](text) && number-- == 0) {
-            return true;
+    for (size_t i = 0; i < sizeof(describe_one) / sizeof(describe_one[0]);
+         i++) {
+        if (describe_one[i](text)) {
+            say(context, text);
         }
     }
-    return lp_cupti_describe_missing(number, text);
+    lp_cupti_describe_missing(say, context);
 }
 
 static lp_gpu_other_tools
@@ -345,5 +347,5 @@ const lp_gpu_backend lp_gpu_cupti = {
     .other_tools = other_tools,
     .call_name = call_name,
     .describe = describe,
-    .note = note,
+    .notes = notes,
 };

@@ -355,9 +355,8 @@ bool lp_cupti_misses(lp_cupti_missing what);
 /* Another library, or its other functions, may refuse nothing. */
 void lp_cupti_miss_nothing(void);
 
-/* Write a sentence on what is missing, by its number from 0; false if there is
- * no more. */
-bool lp_cupti_describe_missing(int number, char text[LP_GPU_WHY]);
+/* Say in sentences what is missing. */
+void lp_cupti_describe_missing(lp_gpu_say *say, void *context);
 
 /* Record migrations now, or, because CUPTI takes their counters only from an
  * initialised driver, as soon as the program has initialised it. */

@@ -71,24 +71,24 @@ lp_cupti_miss_nothing(void)
     }
 }
 
-bool
-lp_cupti_describe_missing(int number, char text[LP_GPU_WHY])
+void
+lp_cupti_describe_missing(lp_gpu_say *say, void *context)
 {
-    char reason[LP_GPU_WHY / 2];
+    char reason[LP_GPU_WHY / 2], text[LP_GPU_WHY];
 
     for (lp_cupti_missing i = 0; i < LP_CUPTI_MISSING; i++) {
-        if (lp_cupti_misses(i) && number-- == 0) {
-            if (i == LP_CUPTI_NO_WHOLE_GRAPHS && lp_cupti.beside[0] != '\0') {
-                snprintf(reason, sizeof(reason), LP_CUPTI_CAME_FIRST,
-                         lp_cupti.beside);
-            }
-            else {
-                lp_cupti_say(reason, sizeof(reason), missing[i].call,
-                             missing[i].status);
-            }
-            snprintf(text, LP_GPU_WHY, "%s: %s", sentences[i], reason);
-            return true;
+        if (!lp_cupti_misses(i)) {
+            continue;
         }
+        if (i == LP_CUPTI_NO_WHOLE_GRAPHS && lp_cupti.beside[0] != '\0') {
+            snprintf(reason, sizeof(reason), LP_CUPTI_CAME_FIRST,
+                     lp_cupti.beside);
+        }
+        else {
+            lp_cupti_say(reason, sizeof(reason), missing[i].call,
+                         missing[i].status);
+        }
+        snprintf(text, sizeof(text), "%s: %s", sentences[i], reason);
+        say(context, text);
     }
-    return false;
 }

@@ -5,6 +5,7 @@
 bool
 lp_load_times_init(lp_load_times *self)
 {
+    self->left_out = 0;
     self->places = calloc(LP_LOAD_TIMES, sizeof(*self->places));
     return self->places != NULL;
 }
@@ -43,6 +44,9 @@ lp_load_times_add(lp_load_times *self, uint32_t path, uint32_t calls,
     if (place != NULL) {
         __atomic_fetch_add(&place->ticks, ticks, __ATOMIC_RELAXED);
         __atomic_fetch_add(&place->calls, calls, __ATOMIC_RELAXED);
+    }
+    else {
+        __atomic_fetch_add(&self->left_out, calls, __ATOMIC_RELAXED);
     }
 }
 

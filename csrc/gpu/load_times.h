@@ -22,6 +22,7 @@ typedef struct lp_load_time {
 
 typedef struct lp_load_times {
     lp_load_time *places; /* owned */
+    uint64_t left_out;    /* calls for which there was no room (atomic) */
 } lp_load_times;
 
 /* Initialise; false if memory is out. */
@@ -29,8 +30,8 @@ bool lp_load_times_init(lp_load_times *self);
 
 void lp_load_times_free(lp_load_times *self);
 
-/* [ANY] Add so many calls of a path and their ticks; left out if the table is
- * full. */
+/* [ANY] Add so many calls of a path and their ticks; left out, and counted, if
+ * the table is full. */
 void lp_load_times_add(lp_load_times *self, uint32_t path, uint32_t calls,
                        lp_ticks ticks);
 

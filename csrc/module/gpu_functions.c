@@ -481,22 +481,47 @@ gpu_lost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return PyLong_FromUnsignedLongLong(lost);
 }
 
-enum { MAX_NOTES = 32 };
+/* Append a sentence to a list, which becomes NULL if that fails. */
+static void
+append_sentence(void *list, const char *sentence)
+{
+    PyObject **to = list;
+
+    if (*to != NULL &&
+        lp_append(*to, PyUnicode_DecodeFSDefault(sentence)) < 0) {
+        Py_CLEAR(*to);
+    }
+}
+
+static void
+note_loads(const lp_activity *activity, PyObject **list)
+{
+    uint64_t calls =
+        __atomic_load_n(&activity->loads.left_out, __ATOMIC_RELAXED);
+    char text[LP_GPU_WHY];
+
+    if (calls > 0) {
+        snprintf(text, sizeof(text),
+                 "%llu calls loaded modules beyond the first %d call paths "
+                 "that did: their time is not in Load",
+                 (unsigned long long)calls, LP_LOAD_TIMES);
+        append_sentence(list, text);
+    }
+}
 
 /* Sentences on what could not be recorded. */
 static PyObject *
 gpu_notes(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
     const lp_gpu_backend *backend = lp_the_gpu_session.backend;
+    const lp_activity *activity = lp_the_gpu_session.activity;
     PyObject *list = PyList_New(0);
-    char text[LP_GPU_WHY];
 
-    for (int i = 0; list != NULL && backend != NULL && i < MAX_NOTES &&
-                    backend->note(i, text);
-         i++) {
-        if (lp_append(list, PyUnicode_DecodeFSDefault(text)) < 0) {
-            Py_CLEAR(list);
-        }
+    if (backend != NULL) {
+        backend->notes(append_sentence, &list);
+    }
+    if (activity != NULL) {
+        note_loads(activity, &list);
     }
     return list;
 }

@@ -70,6 +70,19 @@ def test_the_own_time_of_a_call_that_frees_is_no_wait(rig: Rig) -> None:
     """)
 
 
+ROOM = 4096  # call paths that are known to have loaded modules
+
+
+def test_loads_of_too_many_lines_are_told(rig: Rig) -> None:
+    lines = ["gpu.fk_own_time(10, 1); gpu.fk_launch(b'k', 0, 1)"] * (ROOM + 3)
+    body = "\n".join(f"    {line}" for line in lines)
+    ran = rig.kernprof(f"@profile\ndef f():\n{body}\nf()\n").ok()
+    assert totals(ran.stats().gpu).load_ns == 10 * ROOM
+    [said] = ran.warnings()
+    words = "3 calls loaded modules beyond the first 4096 call paths that did"
+    assert said == f"{words}: their time is not in Load"
+
+
 def test_each_call_that_frees_is_a_wait(rig: Rig) -> None:
     rig.check("""
     host, arrays, code = (38, 302), (89, 349), (22, 680)
