@@ -30,6 +30,7 @@ from lineprof.report.budgets import (
     FORMATS,
     HOLDS,
     Checked,
+    gpu_growths,
     growths,
     has_gpu,
     outcomes,
@@ -37,6 +38,7 @@ from lineprof.report.budgets import (
     summary,
 )
 from lineprof.report.diff import notes_of_comparison
+from lineprof.report.gpu_memory import changed_peaks
 from lineprof.source import sources_of
 
 if TYPE_CHECKING:
@@ -82,8 +84,9 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--max-growth SHARE",
-        "by how much the memory of the program and of each function may be more than"
-        " that of the baseline, if both have it, in %% (default:"
+        "by how much the memory of the program and of each function, and the peak of"
+        " each GPU, may be more than that of the baseline, if both have it, in %%"
+        " (default:"
         f" {_MAX_GROWTH.replace('%', '%%')})",
         _slowdown,
     )
@@ -194,6 +197,7 @@ def _slowdowns(
     found = [
         *slowdowns(comparison, max_percent, min_percent, file, knows_gpu=knows_gpu),
         *growths(comparison, max_growth, min_percent, file),
+        *gpu_growths(changed_peaks(baseline, runs), max_growth, file),
     ]
     return found, [*_notes(difference, max_percent)]
 

@@ -10,7 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.comparison.compare import has_calls, wall_ns
+from lineprof.comparison.compare import Change, has_calls, wall_ns
 from lineprof.errors import LineprofError, printable
 from lineprof.model.budgets import (
     COUNT,
@@ -43,6 +43,7 @@ from lineprof.model.host_memory import (
 )
 from lineprof.report import diff_memory, markdown
 from lineprof.report.diff import WAITS, in_proportion, is_wait, title_of, whole_ns
+from lineprof.report.gpu_memory import pool_name
 from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks
 from lineprof.report.sarif import (
@@ -66,11 +67,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from fractions import Fraction
 
-    from lineprof.comparison.compare import Change, Comparison, FunctionPair
+    from lineprof.comparison.compare import Comparison, FunctionPair
     from lineprof.model.budgets import Budget, Budgets
     from lineprof.model.host_memory import MemoryNumbers
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key, LineTotals
+    from lineprof.report.gpu_memory import ChangedPeak
     from lineprof.source import Sources
 
     # Each value as a numerator and a denominator, None if the profile lacks it.
@@ -539,7 +541,7 @@ def growths(
     for name, change in whole.items():
         outcome = program._replace(value=_growth(change))
         if _is_slower(change, max_percent) and not change.is_noise:
-            message = _larger(name, change, max_percent)
+            message = _larger(_title_of_memory(name), change, max_percent)
             outcome = outcome._replace(status=EXCEEDED, message=message)
         yield outcome
     for pair in comparison.functions:
@@ -554,19 +556,42 @@ def growths(
                     if line.after is not None
                 }
                 line, more = _greatest(grown, pair.after[1], in_bytes)
+                larger = _larger(_title_of_memory(name), change, max_percent)
                 yield program._replace(
                     status=EXCEEDED,
                     file=pair.after[0],
                     line=line,
                     name=pair.after[2],
                     value=_growth(change),
-                    message=f"{pair.after[2]}: {_larger(name, change, max_percent)}"
-                    f"{more}",
+                    message=f"{pair.after[2]}: {larger}{more}",
                 )
 
 
-def _larger(name: str, change: Change, max_percent: Fraction) -> str:
-    title = _TITLES[f"max_host_{name.removesuffix('_bytes')}"]
+def gpu_growths(
+    peaks: Iterable[ChangedPeak], max_percent: Fraction, file: str
+) -> Iterator[Outcome]:
+    """Yield the outcomes of a baseline for the memory of devices: of each pool.
+
+    It has too much if its peak grew by more than `max_percent` of itself.
+    """
+    limit = Limit(key="", kind=SHARE, value=max_percent, text="")
+    program = _Place(file=file, line=1, name="", values={}).outcome(limit)
+    for peak in peaks:
+        change = Change(before=(round(peak.before),), after=(round(peak.after),))
+        outcome = program._replace(key=_GROWTH, value=_growth(change))
+        if _is_slower(change, max_percent):
+            title = f"{pool_name(peak.device, peak.pool)}, peak"
+            message = _larger(title, change, max_percent)
+            outcome = outcome._replace(status=EXCEEDED, message=message)
+        yield outcome
+
+
+def _title_of_memory(name: str) -> str:
+    """Return the title of a number of `Times.memory`."""
+    return _TITLES[f"max_host_{name.removesuffix('_bytes')}"]
+
+
+def _larger(title: str, change: Change, max_percent: Fraction) -> str:
     after, before = in_bytes(change.mean_after), in_bytes(change.mean_before)
     if not change.mean_before:
         return f"{title} {after}, none in the baseline"

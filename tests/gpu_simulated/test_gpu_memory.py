@@ -382,6 +382,30 @@ def test_two_programs_are_compared_by_their_peaks(rig: Rig, tmp_path: Path) -> N
     assert data["gpuMemory"] == [["GPU 0 memory", 100, 600]]
 
 
+def test_a_peak_may_be_as_much_above_that_of_a_baseline(
+    rig: Rig, tmp_path: Path
+) -> None:
+    rig.check(ADDRESSES, FLAG)
+    first = (rig.folder / "program.lprof").rename(tmp_path / "first.lprof")
+    rig.check(STAIRCASE, FLAG)
+    second = rig.folder / "program.lprof"
+    flags = ("--max-slowdown", "9999999%", "--max-growth")
+
+    def check(baseline: Path, after: Path, growth: str) -> tuple[int | str, str]:
+        files = ["--baseline", str(baseline), str(after)]
+        ran = rig.run(["-m", "lineprof", "check", *flags, growth, *files])
+        return ran.status, ran.out
+
+    assert check(first, second, "500%") == (0, "")
+    assert check(second, first, "0%") == (0, "")
+    status, out = check(first, second, "499%")
+    assert status == 1
+    assert out == (
+        "program.py:1: error: GPU 0 memory, peak 600 B, 6.0 times as much: 100 B in the"
+        " baseline; 499 % more are allowed\n"
+    )
+
+
 def test_counts_between_two_moments_have_what_memory_grew_by(rig: Rig) -> None:
     """Peaks are no counts, and are left out."""
     ran = rig.python(GROWING, LINEPROF_GPU_MEMORY=1).ok()
