@@ -246,6 +246,28 @@ def test_times_are_of_the_clock_that_the_client_gives(play: Play) -> None:
     play(script.format(False, "time.time_ns", "time.time_ns"))
 
 
+def test_a_clock_may_count_in_another_unit(play: Play) -> None:
+    """PyTorch's profiler gives one that counts ticks of the processor."""
+    script = """
+        client = Client(start=False)
+        client.clock = CLOCK(lambda: 3 * time.monotonic_ns())
+        client("ActivityRegisterTimestampCallback", client.clock)
+        client("Subscribe", ctypes.byref(client.subscriber), client.called, None)
+        client("ActivityRegisterCallbacks", client.requested, client.completed)
+        client.enable(KERNEL)
+        gpu.fk_init()
+        time.sleep(0.05)  # from which the unit is known
+        before = time.monotonic_ns()
+        gpu.fk_launch(b"kernel", 0, 10**7)
+        time.sleep(0.02)
+        client.flush()
+        [one] = client.records
+        assert 0 <= one.start / 3 - before < 10**9
+        assert 2.7 * 10**7 < one.end - one.start < 3.3 * 10**7
+    """
+    play(script, FAKE_CUPTI_CLOCK="ticks")
+
+
 def test_pending_work_is_moved_to_a_new_clock(play: Play) -> None:
     play("""
         gpu.fk_init()
