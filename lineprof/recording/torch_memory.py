@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from lineprof.import_hook import ImportHook
 
@@ -86,7 +87,11 @@ class TorchHistory:
             self._fail(error)
             return None
         return TorchBlocks(
-            traces=traces, names=names, start_ns=start_ns, max_events=_EVENTS
+            traces=traces,
+            names=names,
+            start_ns=start_ns,
+            ahead_ns=time.time_ns() - time.monotonic_ns(),
+            max_events=_EVENTS,
         )
 
     def _read(self) -> None:

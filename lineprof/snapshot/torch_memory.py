@@ -1,11 +1,14 @@
 """Blocks of PyTorch's caching allocator by line, from PyTorch's history of them.
 
 Each event of the history has the frames of Python that were open: those of lines of the
-profile are its call path. Frames of autograd's own threads have none.
+profile are its call path. Threads of autograd have no such frames. Their events belong
+to the line for which a thread without lines launched work next, or did last, if that
+was near.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +21,7 @@ from lineprof.model.gpu_memory import (
     GpuMemorySum,
 )
 from lineprof.model.records import UNKNOWN_THREAD
+from lineprof.model.timelines import rows_by_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 _US = 1000  # ns
 _MAX_BYTES = 1 << 44  # of a block: the sum of any history fits in 63 bits
 _MAX_US = 1 << 53  # of Unix time, in the year 2255
+_NEAR_NS = 1_000_000  # from an event without frames to a launch
 
 
 class TorchBlocks(NamedTuple):
@@ -37,6 +42,7 @@ class TorchBlocks(NamedTuple):
     traces: Sequence[Sequence[Event]]  # of each device, in order
     names: Sequence[str]  # of the devices
     start_ns: int  # Unix time of the profiler's start: earlier events are left out
+    ahead_ns: int  # of CLOCK_MONOTONIC: what Unix time is more
     max_events: int  # that PyTorch keeps of a device; the first ones are overwritten
 
 
@@ -87,10 +93,50 @@ class _Lines:
         return self.paths.setdefault(path, self._first + len(self.paths))
 
 
+class _Adopted:
+    """The launches of threads without lines, for which lines of other threads stand."""
+
+    def __init__(self, gpu: Gpu, device: int, ahead_ns: int) -> None:
+        """Take those of a device, by CUDA's number."""
+        self._ahead_ns = ahead_ns
+        found = []
+        for timeline in gpu.timelines:
+            path_0 = timeline.first_path - 1  # the columns count paths from 1
+            for on, launched, path in rows_by_start(
+                timeline, ("device", "launched", "path")
+            ):
+                if on == device and launched and path:
+                    number = path_0 + path
+                    if gpu.paths[number].adopted:
+                        found.append((launched, number))
+        found.sort()
+        self._times = [launched for launched, _ in found]
+        self._paths = [path for _, path in found]
+
+    def path(self, time_us: int) -> int:
+        """Return the path of the next launch, or of the last; NO_PATH if none is near.
+
+        `time_us` is Unix time.
+        """
+        at_ns = time_us * _US - self._ahead_ns
+        after = bisect_left(self._times, at_ns)
+        for place in (after, after - 1):
+            known = 0 <= place < len(self._times)
+            if known and abs(self._times[place] - at_ns) <= _NEAR_NS:
+                return self._paths[place]
+        return NO_PATH
+
+
 class _Device:
     """The blocks of one device."""
 
-    def __init__(self, events: Iterable[Event], lines: _Lines, start_ns: int) -> None:
+    def __init__(
+        self,
+        events: Iterable[Event],
+        lines: _Lines,
+        adopted: _Adopted,
+        start_ns: int,
+    ) -> None:
         self.allocs: dict[int, list[int]] = defaultdict(list)  # sizes, by path
         self.frees: dict[int, list[int]] = defaultdict(list)  # by path that freed
         self.freed: dict[int, int] = defaultdict(int)  # bytes, by path that allocated
@@ -106,10 +152,13 @@ class _Device:
             time_us = _natural(event, "time_us", _MAX_US, start_us)
             if time_us < start_us:
                 continue
+            if event["action"] not in ("alloc", "free_requested"):
+                continue
+            path = lines.path(event) if event.get("frames") else adopted.path(time_us)
             if event["action"] == "alloc":
-                self._alloc(event, lines.path(event), time_us)
-            elif event["action"] == "free_requested":
-                self._free(event, lines.path(event))
+                self._alloc(event, path, time_us)
+            else:
+                self._free(event, path)
         for path, change in self._changes[: self._until_peak]:
             self.at_peak[path] += change
 
@@ -196,7 +245,8 @@ def with_torch(
                 )
             )
         place = places[number]
-        found = _Device(events, lines, taken.start_ns)
+        adopted = _Adopted(gpu, number, taken.ahead_ns)
+        found = _Device(events, lines, adopted, taken.start_ns)
         sums += found.sums(place)
         parts += found.memory_sums(place)
         peaks.append(

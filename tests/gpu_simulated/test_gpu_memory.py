@@ -599,8 +599,8 @@ def _record_memory_history(enabled="all", context="all", stacks="all",
 def _snapshot(device=None):
     return {"segments": [], "device_traces": traces}
 
-def act(action, addr, size, device=0):
-    frame, frames = sys._getframe(1), []
+def act(action, addr, size, device=0, python=True):
+    frame, frames = sys._getframe(1) if python else None, []
     while frame:
         code = frame.f_code
         frames.append({"filename": code.co_filename, "line": frame.f_lineno,
@@ -656,6 +656,49 @@ def test_lines_have_the_blocks_of_pytorchs_allocator(rig: Rig) -> None:
     assert "GPU 0 memory from the driver (not in the columns): peak 4.0000KB" in shown
     flags = [one["in_lines"] for one in as_json(stats)["gpu"]["memory"]["pools"]]
     assert flags == [False, True]
+
+
+# Threads of autograd have no frames of Python.
+BACKWARD = """
+import torch
+from torch.cuda.memory import act
+
+def native(action, addr, size):
+    act(action, addr, size, python=False)
+
+def backward():
+    native("alloc", 3, 500)
+    tick(999_000)
+    gpu.fk_launch_from_native_thread(b"grad", 5, 1)
+    tick(999_000)
+    native("alloc", 4, 200)
+    native("free_requested", 3, 500)
+    tick(2_000)
+    native("alloc", 5, 20)
+
+@profile
+def train():
+    act("alloc", 1, 1000)  #> alloc=1000 peak=1000 live=1000
+    native("alloc", 2, 10)
+    tick(1_002_000)
+    backward()  #> time=2000000 adopted=5 gpu=5 kernels=1 BYTES
+    act("alloc", 6, 40)  #> alloc=40 live=40
+    gpu.fk_launch(b"k", 0, 5)  #> gpu=5 kernels=1
+
+torch.cuda.init()
+train()
+act("alloc", 7, 64)
+"""
+
+
+def test_blocks_of_autograd_are_on_the_line_that_its_launches_have(rig: Rig) -> None:
+    """That is the line of the next one, or of the last, within 1 ms."""
+    write_torch(rig)
+    knobs = {"fresh": True, "FROZEN_CLOCK_REALTIME": "1"}
+    program = BACKWARD.replace("BYTES", "alloc=700 free=500 peak=700 live=200")
+    nowhere = "alloc=94 live=94 peak=10"
+    stats = rig.check(program, FLAG, "torch", nowhere=nowhere, **knobs)
+    assert pools(stats)[0, "torch"][:2] == (1334, 1710)
 
 
 def calls(rig: Rig) -> list[str]:

@@ -290,7 +290,7 @@ fk_give_clock(fk_client *client, fk_clock *clock)
 static void
 set_in_ticks(fk_clock *clock, fk_work *work)
 {
-    uint64_t own, ticks;
+    uint64_t own = 0, ticks = 0;
     read_clocks(clock, &own, &ticks);
     long double rate = own > given_at ? (long double)(ticks - given_ticks) /
                                             (long double)(own - given_at)

@@ -20,8 +20,16 @@ def work():
         del memory
     return kept
 
-torch.ones(1, device="cuda").sum().item()
+@profile
+def train():
+    loss = weights.sum()
+    loss.backward()
+
+weights = torch.ones(1 << 20, device="cuda", requires_grad=True)
+weights.sum().backward()
+weights.grad = None
 kept = work()
+train()
 """
 
 
@@ -34,6 +42,9 @@ def check(lab: Lab) -> None:
         numbers = (found.alloc_bytes, found.live_bytes, found.peak_bytes)
         expected = tuple(int(part * (1 << 24)) for part in known)
         lab.expect(numbers == expected, f"{numbers} are not {expected}")
+    # The gradient, by a thread of autograd: 4 bytes for each weight.
+    grown = ran.line("loss.backward()").live_bytes
+    lab.expect(grown == 1 << 22, f"backward() keeps {grown} bytes, not {1 << 22}")
     peaks = {one.pool: one.peak_bytes for one in ran.stats.gpu.memory.peaks}
     lab.figure(**peaks)
     lab.expect("device" in peaks, "the driver's memory has no peak of its own")
